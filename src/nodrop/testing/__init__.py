@@ -1,0 +1,1 @@
+"""An embedded Mistral: real HTTP on loopback, scripted answers, faults included."""
