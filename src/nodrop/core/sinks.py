@@ -1,0 +1,271 @@
+"""What the body of one attempt is poured into: bytes in, items out (events of a message, or wire chunks).
+
+``feed``, ``close`` and ``whole`` never raise for what the server sent: they set ``error``. After a good end ``finished``
+is true. Either ends the reading: what comes after it is not looked at.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from nodrop.content import AssistantMessage
+from nodrop.core.assembler import Assembler, UnknownFields
+from nodrop.core.server_errors import error_in_frame
+from nodrop.core.sse import ServerSentEvent, SSEDecoder
+from nodrop.core.wire_json import Walked, parse, read_chunk, read_whole, walk
+from nodrop.errors import (
+    AbortedError,
+    APIError,
+    ContentRejectedError,
+    NodropError,
+    StreamProtocolError,
+    StreamTruncatedError,
+    UnsupportedContentError,
+)
+from nodrop.events import Done, Event, Failed
+from nodrop.rate_card import RateCard
+from nodrop.wire import ChatCompletionResponse, CompletionChunk
+
+DONE_MARKER: Final = b"[DONE]"
+Item = TypeVar("Item")
+
+
+class Sink(ABC, Generic[Item]):
+    """The part that messages and wire chunks share: framing, the end of the input, and what is an error."""
+
+    def __init__(self, *, max_event_bytes: int) -> None:
+        self.error: NodropError | None = None
+        self.finished = False
+        self.events = 0
+        """Server-sent events so far. Comments are none: they do not end a silence."""
+        self._sse = SSEDecoder(max_event_bytes=max_event_bytes)
+        self._cut_tail: bytes | None = None
+
+    # ---- bytes ----
+
+    def feed(self, block: bytes) -> list[Item]:
+        """The items that ``block`` completes, those before an error included."""
+        return self._taken(self._sse.feed(block))
+
+    def close(self) -> list[Item]:
+        """The end of the input: a last event if its data is whole, then the end of the answer or the error."""
+        out = self._taken(self._sse.close())
+        if not self.finished and self.error is None:
+            self._guarded(self._end_of_input, out)
+        return out
+
+    def whole(self, body: bytes) -> list[Item]:
+        """A body that is plain JSON: a whole completion."""
+        out: list[Item] = []
+        self._guarded(lambda items: self._whole_body(body, items), out)
+        return out
+
+    def _taken(self, events: Iterable[ServerSentEvent]) -> list[Item]:
+        out: list[Item] = []
+
+        def take(items: list[Item]) -> None:
+            for event in events:
+                self._event(event, items)
+                if self.finished:
+                    return
+
+        if not self.finished and self.error is None:
+            self._guarded(take, out)
+        return out
+
+    def _guarded(self, step: Callable[[list[Item]], None], out: list[Item]) -> None:
+        try:
+            step(out)
+        except NodropError as error:
+            self.error = error.with_traceback(None)  # its frames would keep the payload alive
+
+    def _event(self, event: ServerSentEvent, out: list[Item]) -> None:
+        self.events += 1
+        data = event.data
+        if data == DONE_MARKER or data.strip() == DONE_MARKER:
+            self._end(out, done_marker=True)
+            return
+        chunk = read_chunk(data) if event.event != "error" else None
+        if chunk is not None:
+            self._chunk(chunk, out)
+        elif data.strip():  # an event with empty data carries nothing
+            self._odd(event, out)
+
+    def _odd(self, event: ServerSentEvent, out: list[Item]) -> None:
+        """An event that the fast path refused."""
+        if event.event == "error":
+            value, _ = parse(event.data)
+            raise error_in_frame({"error": value}, event.data) or StreamProtocolError("an error event without an error")
+        if event.cut and not _is_json(event.data):
+            self._cut_tail = event.data
+            return
+        self._walked(walk(event.data), event.data, out)
+
+    def _end_of_input(self, out: list[Item]) -> None:
+        if self._cut_tail is not None and not DONE_MARKER.startswith(self._cut_tail.strip()):
+            raise StreamTruncatedError("the stream ended inside an event; what arrived before it is in .partial")
+        if not self.events and self._sse.ignored_lines:
+            raise StreamProtocolError(
+                f"the server sent no event stream: {self._sse.ignored_lines} line(s) that are no server-sent event"
+            )
+        self._end(out, done_marker=False)
+
+    def _whole_body(self, body: bytes, out: list[Item]) -> None:
+        response = read_whole(body)
+        if response is not None:
+            self._response(response, out)
+        elif not body.strip():
+            raise StreamTruncatedError("the server sent an empty body in place of a completion")
+        elif body.lstrip().startswith(b"{") and not _is_json(body):
+            raise StreamTruncatedError(f"the body ended inside its JSON, after {len(body)} bytes")
+        else:
+            self._walked(walk(body), body, out)
+        self._end(out, done_marker=True)
+
+    # ---- what each kind of sink does ----
+
+    @property
+    @abstractmethod
+    def delivered(self) -> bool:
+        """Whether content was given out: then the request must not be sent again."""
+
+    @abstractmethod
+    def _chunk(self, chunk: CompletionChunk, out: list[Item]) -> None: ...
+    @abstractmethod
+    def _response(self, response: ChatCompletionResponse, out: list[Item]) -> None: ...
+    @abstractmethod
+    def _walked(self, walked: Walked, data: bytes, out: list[Item]) -> None: ...
+    @abstractmethod
+    def _end(self, out: list[Item], *, done_marker: bool) -> None: ...
+    @abstractmethod
+    def done(self) -> list[Item]:
+        """The terminal items of a good end."""
+
+    @abstractmethod
+    def failed(self, error: NodropError) -> list[Item]:
+        """The terminal items of a bad one; ``error`` gets its ``partial``."""
+
+
+class MessageSink(Sink[Event]):
+    """Builds a message. ``facts`` are fields of it that come from the response head."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        rates: RateCard,
+        now: Callable[[], int],
+        unknown_fields: UnknownFields,
+        max_event_bytes: int,
+    ) -> None:
+        super().__init__(max_event_bytes=max_event_bytes)
+        self.facts: dict[str, Any] = {}
+        self._assembler = Assembler(model=model, rates=rates, now=now, unknown_fields=unknown_fields)
+        self._stop_reason: Literal["stop", "length", "toolUse"] | None = None
+        self._final: AssistantMessage | None = None
+
+    @property
+    def delivered(self) -> bool:
+        return bool(self._assembler.blocks)
+
+    @property
+    def message(self) -> AssistantMessage:
+        """The message: a snapshot while it streams (``stop_reason`` is ``pending``), then the final one."""
+        return self._final or self._assembler.message("pending", **self.facts)
+
+    def note(self, kind: str, **details: Any) -> None:
+        """Adds a diagnostic to the message."""
+        self._assembler.note(kind, **details)
+
+    def done(self) -> list[Event]:
+        if self._stop_reason is None:
+            raise LookupError("done() before the end of the answer")
+        self._final = self._assembler.message(self._stop_reason, **self.facts)
+        return [Done(self._stop_reason, self._final)]
+
+    def failed(self, error: NodropError) -> list[Event]:
+        reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
+        self._final = self._assembler.message(reason, error_message=str(error), **self.facts)
+        if isinstance(error, APIError | AbortedError | UnsupportedContentError):
+            error.partial = self._final
+        return [Failed(reason, self._final, error)]
+
+    def _chunk(self, chunk: CompletionChunk, out: list[Event]) -> None:
+        self._assembler.chunk(chunk, out)
+
+    def _response(self, response: ChatCompletionResponse, out: list[Event]) -> None:
+        self._assembler.whole(response, out)
+
+    def _walked(self, walked: Walked, data: bytes, out: list[Event]) -> None:
+        for oddity in walked.oddities:
+            self.note(oddity)
+        if walked.lone_surrogates:
+            self._assembler.blocks.lone_surrogates = True
+        if isinstance(walked.chunk, CompletionChunk):
+            self._assembler.chunk(walked.chunk, out)
+        elif walked.chunk is not None:
+            self._assembler.whole(walked.chunk, out)
+        if walked.error is not None:
+            raise walked.error
+
+    def _end(self, out: list[Event], *, done_marker: bool) -> None:
+        if self._sse.ignored_lines:
+            self.note("ignored_lines", count=self._sse.ignored_lines)
+        self._stop_reason = self._assembler.finish(out, done_marker=done_marker)
+        self.finished = True
+
+
+class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
+    """Hands out the generated models as they come. What they refuse is an error with the JSON on ``.raw``."""
+
+    def __init__(self, *, max_event_bytes: int) -> None:
+        super().__init__(max_event_bytes=max_event_bytes)
+        self._delivered = False
+        self._finish_seen = False
+
+    @property
+    def delivered(self) -> bool:
+        return self._delivered
+
+    def done(self) -> list[CompletionChunk | ChatCompletionResponse]:
+        return []
+
+    def failed(self, error: NodropError) -> list[CompletionChunk | ChatCompletionResponse]:
+        return []
+
+    def _chunk(self, chunk: CompletionChunk, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
+        if chunk.model_extra and (failure := error_in_frame({**chunk.model_extra, "choices": ()}, b"")):
+            raise failure
+        self._finish_seen = self._finish_seen or any(choice.finish_reason for choice in chunk.choices or ())
+        self._delivered = True
+        out.append(chunk)
+
+    def _response(self, response: ChatCompletionResponse, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
+        self._finish_seen = self._delivered = True
+        out.append(response)
+
+    def _walked(self, walked: Walked, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
+        if walked.error is None and isinstance(walked.chunk, CompletionChunk):
+            self._chunk(walked.chunk, out)
+        elif walked.error is None and walked.chunk is not None:
+            self._response(walked.chunk, out)
+        else:
+            error = walked.error or StreamProtocolError("the models refuse an event and nothing says why")
+            if isinstance(error, ContentRejectedError):
+                error.raw = data
+            raise error
+
+    def _end(self, out: list[CompletionChunk | ChatCompletionResponse], *, done_marker: bool) -> None:
+        if not self._finish_seen:
+            raise StreamTruncatedError("the stream ended without a finish reason: the answer is cut off")
+        self.finished = True
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        parse(data)
+    except StreamProtocolError:
+        return False
+    return True

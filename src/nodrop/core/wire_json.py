@@ -1,0 +1,358 @@
+"""The JSON of one event → a wire chunk, or the error that names the culprit.
+
+The fast path is one call: straight from the bytes into the generated models. The slow path runs only when that fails.
+It walks the parsed JSON item by item, in the order in which content is mapped, stops at the first thing that is
+rejected, unknown or malformed, and gives back the chunk as it is *before* that culprit, together with the error. So
+one odd item never costs its neighbours, and exactness costs nothing while all is well.
+
+Strict validation is meant: a ``true`` among reference ids must not become the citation ``[1]``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from pydantic import BaseModel, ValidationError
+
+from nodrop.core.decisions import (
+    CONTENT,
+    FINISH_REASON,
+    MALFORMED_REFERENCE,
+    ROLE,
+    THINKING_PART,
+    Decision,
+    decision_for,
+)
+from nodrop.core.rejections import (
+    json_kind,
+    malformed,
+    malformed_frame,
+    missing_type,
+    path_key,
+    rejected_type,
+    unknown_type,
+)
+from nodrop.core.server_errors import error_in_frame
+from nodrop.core.surrogates import without_surrogates
+from nodrop.errors import NodropError, StreamProtocolError
+from nodrop.wire import (
+    AssistantMessage,
+    ChatCompletionResponse,
+    CompletionChunk,
+    DeltaMessage,
+    ReferenceChunk,
+    TextChunk,
+    ThinkChunk,
+    ToolCall,
+)
+
+JSON = dict[str, Any]
+Form = Literal["delta", "message"]
+_MAPPED_CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
+    "text": TextChunk,
+    "thinking": ThinkChunk,
+    "reference": ReferenceChunk,
+}
+_QUOTED: Final = 200
+_EMPTY: Final[Mapping[str | int, Any]] = {"id": "", "object": "", "model": "", "created": 0, "usage": None}
+"""What stands in for a field of the envelope that is wrong, so that the content beside it is still mapped."""
+
+
+class Walked(NamedTuple):
+    """What the slow path found: the chunk before the culprit, the error that names it, and oddities worth a note.
+
+    With ``lone_surrogates`` the strings of the content still hold them, for the assembler to join.
+    """
+
+    chunk: CompletionChunk | ChatCompletionResponse | None
+    error: NodropError | None
+    oddities: list[str]
+    lone_surrogates: bool
+
+
+def read_chunk(data: bytes) -> CompletionChunk | None:
+    """The fast path: the chunk, or ``None`` when the models refuse it and :func:`walk` must tell why."""
+    try:
+        return CompletionChunk.model_validate_json(data, strict=True)
+    except ValidationError:
+        return None
+
+
+def read_whole(data: bytes) -> ChatCompletionResponse | None:
+    """The fast path for a whole completion."""
+    try:
+        return ChatCompletionResponse.model_validate_json(data, strict=True)
+    except ValidationError:
+        return None
+
+
+def parse(data: bytes) -> tuple[object, list[str]]:
+    """The JSON value in ``data`` and what was odd about its text.
+
+    Raises :class:`StreamProtocolError` when it is no JSON.
+    """
+    oddities: list[str] = []
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        oddities.append("invalid_utf8")
+        text = data.decode("utf-8", "replace")
+    fault: str
+    try:
+        return json.loads(text), oddities
+    except json.JSONDecodeError as error:
+        fault = f"{error.msg} at character {error.pos} of {len(text)}"
+    except RecursionError:
+        fault = "it is nested too deeply"
+    except ValueError:
+        fault = "it holds a number that is too long"
+    stripped = text.lstrip()
+    if stripped[:1] in ("{", "[", '"'):
+        raise StreamProtocolError(f"the server sent data that is no JSON: {fault}")
+    quoted = stripped[:_QUOTED] + ("…" if len(stripped) > _QUOTED else "")
+    raise StreamProtocolError(f"the server sent data that is no JSON: {without_surrogates(quoted)}")
+
+
+def walk(data: bytes) -> Walked:
+    """The slow path. Raises what :func:`parse` raises, and the error that an error frame tells of."""
+    value, oddities = parse(data)
+    if not isinstance(value, dict):
+        raise malformed_frame("", f"it is {json_kind(value)}, not an object")
+    raw = cast(JSON, value)
+    failure = error_in_frame(raw, data)
+    if failure is not None:
+        raise failure
+    clean: JSON = without_surrogates(raw)
+    lone = clean != raw
+    if lone:
+        oddities.append("lone_surrogate")
+    whole = _is_whole(clean)
+    pruned, culprit = _prune_choices(clean, whole=whole)
+    chunk, fault = _validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
+    if chunk is not None and lone:
+        _restore_surrogates(chunk, raw)
+    return Walked(chunk, culprit or fault, oddities, lone)
+
+
+def _is_whole(value: JSON) -> bool:
+    choices = value.get("choices")
+    first = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, dict) and ("message" in first or "messages" in first)
+
+
+def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | None]:
+    choices = value.get("choices")
+    if not isinstance(choices, list):
+        return value, None  # absent, or wrong: the models say so
+    kept: list[JSON] = []
+    for place, choice in enumerate(cast("list[object]", choices)):
+        path = f"choices[{place}]"
+        if not isinstance(choice, dict):
+            return {**value, "choices": kept}, malformed_frame(path, f"it is {json_kind(choice)}, not an object")
+        pruned, culprit = _prune_choice(cast(JSON, choice), path, whole=whole)
+        kept.append(pruned)
+        if culprit is not None:
+            return {**value, "choices": kept}, culprit
+    return {**value, "choices": kept}, None
+
+
+def _prune_choice(choice: JSON, path: str, *, whole: bool) -> tuple[JSON, NodropError | None]:
+    culprit: NodropError | None = None
+    pruned = dict(choice)
+    for key in ("message", "delta") if whole else ("delta",):
+        message = choice.get(key)
+        if isinstance(message, dict):
+            pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}")
+    messages = choice.get("messages")
+    if culprit is None and isinstance(messages, list):
+        kept: list[object] = []
+        for place, message in enumerate(cast("list[object]", messages)):
+            if isinstance(message, dict) and culprit is None:
+                pruned_message, culprit = _prune_message(cast(JSON, message), f"{path}.messages[{place}]")
+                kept.append(pruned_message)
+            elif culprit is None:
+                kept.append(message)
+        pruned["messages"] = kept
+    reason = choice.get("finish_reason")
+    if culprit is None and reason is not None and decision_for(FINISH_REASON, reason) is None:
+        culprit = unknown_type("finish reason", reason, f"{path}.finish_reason")
+    if culprit is not None:
+        pruned["finish_reason"] = None  # what comes after the culprit is not mapped
+    return pruned, culprit
+
+
+def _prune_message(message: JSON, path: str) -> tuple[JSON, NodropError | None]:
+    """The message up to its first culprit: role, content items, tool calls, in this order."""
+    role = message.get("role")
+    decided = None if role is None else decision_for(ROLE, role)
+    if isinstance(role, str) and (decided is None or decided.action == "rejected"):
+        error = unknown_type("role", role, path) if decided is None else rejected_type("role", role, path, decided)
+        return {}, error
+    content = message.get("content")
+    culprit: NodropError | None = None
+    if isinstance(content, list):
+        kept, culprit = _prune_items(cast("list[object]", content), f"{path}.content")
+        message = {**message, "content": kept}
+    elif content is not None and not isinstance(content, str):
+        culprit = malformed("content", "content", f"{path}.content", f"it is {json_kind(content)}")
+        message = {**message, "content": None}
+    if culprit is not None:
+        return {**message, "tool_calls": None}, culprit
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        items = cast("list[object]", calls)
+        for place, call in enumerate(items):
+            fault = _fault(ToolCall, call)
+            if fault is not None:
+                where = _joined_path(f"{path}.tool_calls[{place}]", fault.path)
+                return {**message, "tool_calls": items[:place]}, malformed(
+                    "tool call", "tool_call", where, fault.reason
+                )
+    return message, None
+
+
+def _prune_items(items: list[object], path: str) -> tuple[list[object], NodropError | None]:
+    kept: list[object] = []
+    for place, item in enumerate(items):
+        where = f"{path}[{place}]"
+        culprit = _undecided("content type", CONTENT, item, where)
+        if culprit is None:
+            chunk = cast(JSON, item)
+            if chunk["type"] == "thinking" and isinstance(chunk.get("thinking"), list):
+                pruned, culprit = _prune_parts(chunk, where)
+                kept.append(pruned)
+            else:
+                culprit = _misshapen("content type", chunk, where)
+                if culprit is None:
+                    kept.append(chunk)
+        if culprit is not None:
+            return kept, culprit
+    return kept, None
+
+
+def _prune_parts(chunk: JSON, path: str) -> tuple[JSON, NodropError | None]:
+    kept: list[object] = []
+    for place, part in enumerate(cast("list[object]", chunk["thinking"])):
+        where = f"{path}.thinking[{place}]"
+        culprit = _undecided("thinking part", THINKING_PART, part, where)
+        if culprit is None:
+            culprit = _misshapen("thinking part", cast(JSON, part), where)
+        if culprit is not None:
+            return {"type": "thinking", "thinking": kept}, culprit
+        kept.append(part)
+    culprit = _misshapen("content type", {**chunk, "thinking": kept}, path)
+    return ({"type": "thinking", "thinking": kept} if culprit else {**chunk, "thinking": kept}), culprit
+
+
+def _undecided(thing: str, table: Mapping[Any, Decision], item: object, path: str) -> NodropError | None:
+    tag = cast(JSON, item).get("type") if isinstance(item, dict) else None
+    if not isinstance(tag, str):
+        return missing_type(thing, item, path)
+    decision = decision_for(table, tag)
+    if decision is None:
+        return unknown_type(thing, tag, path)
+    return rejected_type(thing, tag, path, decision) if decision.action == "rejected" else None
+
+
+def _misshapen(thing: str, item: JSON, path: str) -> NodropError | None:
+    """What is wrong with the shape of an item whose type is mapped."""
+    tag: str = item["type"]
+    fault = _fault(_MAPPED_CHUNKS[tag], item)
+    if fault is None:
+        return None
+    if tag == "reference" and fault.path.startswith("reference_ids"):
+        return malformed(thing, tag, path, MALFORMED_REFERENCE.reason)
+    return malformed(thing, tag, _joined_path(path, fault.path), fault.reason)
+
+
+class _Fault(NamedTuple):
+    path: str
+    reason: str
+
+
+def _fault(model: type[BaseModel], value: object) -> _Fault | None:
+    """The first thing that ``model`` refuses in a parsed JSON value: where, and why, without the value."""
+    try:
+        model.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        return _Fault(_real_path(first["loc"], value), _reason(first["type"]))
+    return None
+
+
+def _reason(kind: str) -> str:
+    """A validation error's kind in words. Its own message is not used: some of them quote what they refuse."""
+    return "it is missing" if kind == "missing" else f"wrong shape ({kind})"
+
+
+def _real_path(loc: tuple[int | str, ...], value: object) -> str:
+    """A pydantic location as a path into ``value``: without the labels that it adds for union members."""
+    path = ""
+    for place, step in enumerate(loc):
+        last = place == len(loc) - 1
+        if isinstance(step, int) and isinstance(value, list):
+            items = cast("list[object]", value)
+            path += f"[{step}]"
+            value = items[step] if step < len(items) else None
+        elif isinstance(step, str) and isinstance(value, dict) and (step in value or last):
+            path += f".{path_key(step)}" if path else path_key(step)
+            value = cast(JSON, value).get(step)
+    return path
+
+
+def _joined_path(base: str, rest: str) -> str:
+    return f"{base}{rest}" if rest.startswith("[") or not rest else f"{base}.{rest}"
+
+
+_Whole = type[CompletionChunk] | type[ChatCompletionResponse]
+
+
+def _validated(
+    value: JSON, model: _Whole
+) -> tuple[CompletionChunk | ChatCompletionResponse | None, NodropError | None]:
+    """``value`` as a wire model; fields of the envelope that it refuses are taken out and named.
+
+    Content was checked item by item before, so what is refused here is the frame around it.
+    """
+    first: NodropError | None = None
+    value = dict(value)
+    while True:
+        try:
+            return model.model_validate_json(json.dumps(value), strict=True), first
+        except ValidationError as error:
+            problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        root = problem["loc"][0] if problem["loc"] else ""
+        first = first or malformed_frame(_real_path(problem["loc"], value), _reason(problem["type"]))
+        if root not in _EMPTY or value.get(str(root), ...) == _EMPTY[root]:
+            return None, first
+        value[str(root)] = _EMPTY[root]
+
+
+def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JSON) -> None:
+    """Puts the lone surrogates back into the strings of the content, where the assembler joins them over deltas."""
+    choices: Any = chunk.choices or ()
+    for choice, raw_choice in zip(choices, raw["choices"], strict=False):
+        pairs: list[tuple[Any, Any]] = [
+            (getattr(choice, key, None), raw_choice.get(key)) for key in ("delta", "message")
+        ]
+        pairs += zip(getattr(choice, "messages", None) or (), raw_choice.get("messages") or (), strict=False)
+        for message, raw_message in pairs:
+            if isinstance(message, DeltaMessage | AssistantMessage):
+                _restore_message(message, raw_message)
+
+
+def _restore_message(message: DeltaMessage | AssistantMessage, raw: JSON) -> None:
+    if isinstance(message.content, str):
+        message.content = raw["content"]
+    for item, raw_item in zip(message.content or (), raw.get("content") or (), strict=False):
+        if isinstance(item, TextChunk):
+            item.text = raw_item["text"]
+        elif isinstance(item, ThinkChunk):
+            for part, raw_part in zip(item.thinking, raw_item["thinking"], strict=False):
+                if isinstance(part, TextChunk):
+                    part.text = raw_part["text"]
+    for call, raw_call in zip(message.tool_calls or (), raw.get("tool_calls") or (), strict=False):
+        if isinstance(call.function.arguments, str):
+            call.function.arguments = raw_call["function"]["arguments"]
