@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from codegen import generate
-from codegen.errors import CannotRun
+from codegen.errors import CannotRunError
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     try:
         for path in generate.write(options.root):
             print(path.relative_to(options.root))
-    except CannotRun as error:
+    except CannotRunError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 2
     return 0

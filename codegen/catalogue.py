@@ -3,6 +3,7 @@
 One catalogue serves all: `generate` renders it into `wire/catalogue.py`, `check` compares it with the decisions.
 """
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -10,7 +11,7 @@ from typing import Any, Final, cast
 import jinja2
 
 from codegen import spec
-from codegen.document import SCHEMAS, Json, Schema, escape, target
+from codegen.document import SCHEMAS, Json, Schema, escape, is_list, is_object, resolve, target
 
 STATUS_OK: Final = "200"
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -76,7 +77,6 @@ class Catalogue:
     unions: dict[str, Union] = field(default_factory=dict[str, Union])
     enums: dict[str, Enum] = field(default_factory=dict[str, Enum])
     fields: dict[str, Field] = field(default_factory=dict[str, Field])
-    objects: tuple[str, ...] = ()
 
     def finish_reasons(self) -> list[str]:
         """Every value that a field called `finish_reason` can hold, besides null."""
@@ -86,73 +86,78 @@ class Catalogue:
 
 def type_expression(schema: Json) -> str:
     """A type in one line: `string | array[ContentChunk] | null`, `"text"` for a const, `map[any]`, `any`."""
-    if not isinstance(schema, dict) or not schema:
+    if not is_object(schema) or not schema:
         return "any"
-    keys = cast("Schema", schema)
-    name = target(keys)
-    if name is not None:
+    if (name := target(schema)) is not None:
         return name
-    if "const" in keys:
-        return f'"{keys["const"]}"' if isinstance(keys["const"], str) else str(keys["const"])
-    for union in ("anyOf", "oneOf"):
-        if union in keys:
-            return " | ".join(type_expression(member) for member in keys[union])
-    if "enum" in keys:
-        return "enum"
-    if keys["type"] == "array":
-        return f"array[{type_expression(keys['items'])}]"
-    if keys["type"] == "object":
-        extra = keys.get("additionalProperties")
-        return f"map[{type_expression(extra) if isinstance(extra, dict) else 'any'}]"
-    return str(keys["type"])
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    if "anyOf" in schema:
+        return " | ".join(type_expression(member) for member in schema["anyOf"])
+    if schema["type"] == "array":
+        return f"array[{type_expression(schema['items'])}]"
+    if schema["type"] == "object":
+        return f"map[{type_expression(schema['additionalProperties'])}]"
+    return str(schema["type"])
 
 
 def build(document: Schema) -> Catalogue:
     """The catalogue of a normalised document."""
+    catalogue = Catalogue(document["info"]["version"])
     named = spec.schemas(document)
     places = _places(document)
-    catalogue = Catalogue(document["info"]["version"])
     holders: dict[str, list[str]] = {}
-    objects: list[str] = []
     for name in sorted(places):
-        schema, arrives, pointer = named[name], tuple(places[name]), SCHEMAS + name
-        if "properties" in schema:
-            objects.append(name)
-            for prop, value in sorted(schema["properties"].items()):
-                below = tuple(f"{place}.{prop}" if place else prop for place in arrives)
-                entry = Field(name, prop, type_expression(value), prop in schema.get("required", ()), below, f"{pointer}/properties/{escape(prop)}")
-                catalogue.fields[entry.key] = entry
-                for inner in spec.references(value):
-                    holders.setdefault(inner, []).append(entry.key)
-            extra = schema.get("additionalProperties")
-            if isinstance(extra, dict):  # typed extra keys are a field like any other
-                below = tuple(f"{place}.*" for place in arrives)
-                catalogue.fields[f"{name}.*"] = Field(name, "*", type_expression(extra), False, below, f"{pointer}/additionalProperties")
-        elif "enum" in schema:
-            catalogue.enums[name] = Enum(name, tuple(str(value) for value in schema["enum"]), (), arrives, pointer)
+        for entry in _fields(name, named[name], places[name]):
+            catalogue.fields[entry.key] = entry
+            for inner in spec.references(resolve(document, entry.pointer)):
+                holders.setdefault(inner, []).append(entry.key)
+    for name in sorted(places):
+        schema, arrives = named[name], tuple(places[name])
+        if "enum" in schema:
+            values = tuple(str(value) for value in schema["enum"])
+            catalogue.enums[name] = Enum(name, values, tuple(holders.get(name, ())), arrives, SCHEMAS + name)
         elif "oneOf" in schema or "anyOf" in schema:
             catalogue.unions[name] = _union(name, schema, named, arrives)
-    for name, enum in catalogue.enums.items():
-        catalogue.enums[name] = Enum(enum.name, enum.values, tuple(holders.get(name, ())), enum.arrives, enum.pointer)
-    catalogue.objects = tuple(objects)
     return catalogue
 
 
+def _fields(owner: str, schema: Schema, arrives: list[str]) -> list[Field]:
+    """The properties of an object. Typed extra keys are a field like any other, called `*`."""
+    required = schema.get("required", ())
+    found: dict[str, tuple[Json, str]] = {
+        name: (value, f"properties/{escape(name)}") for name, value in sorted(schema.get("properties", {}).items())
+    }
+    if found and is_object(extra := schema.get("additionalProperties")):
+        found["*"] = extra, "additionalProperties"
+    return [
+        Field(
+            owner, name, type_expression(value), name in required,
+            tuple(_join(place, name) for place in arrives), f"{SCHEMAS}{owner}/{below}",
+        )
+        for name, (value, below) in found.items()
+    ]  # fmt: skip
+
+
 def _union(name: str, schema: Schema, named: dict[str, Schema], arrives: tuple[str, ...]) -> Union:
-    found = schema.get("discriminator")
     pointer = SCHEMAS + name
-    if found:
-        below = f"{pointer}/discriminator/mapping"
-        members = [Member(tag, ref.rsplit("/", 1)[-1], f"{below}/{escape(tag)}") for tag, ref in found["mapping"].items()]
-        return Union(name, found["propertyName"], tuple(sorted(members, key=lambda member: member.tag)), arrives, pointer)
-    # Without a discriminator the members' own tags still tell what can arrive. One without a tag goes by its class.
-    members = []
-    for number, member in enumerate(schema.get("anyOf") or schema["oneOf"]):
-        owner = target(member)
-        properties = named[owner].get("properties", {}) if owner else {}
-        tags = [str(value["const"]) for _, value in sorted(properties.items()) if "const" in value]
-        members.append(Member(tags[0] if tags else owner or type_expression(member), owner or "", f"{pointer}/{'anyOf' if 'anyOf' in schema else 'oneOf'}/{number}"))
-    return Union(name, None, tuple(sorted(members, key=lambda member: member.tag)), arrives, pointer)
+    members: list[Member] = []
+    if "discriminator" in schema:
+        for tag, ref in schema["discriminator"]["mapping"].items():
+            members.append(Member(tag, ref.rsplit("/", 1)[-1], f"{pointer}/discriminator/mapping/{escape(tag)}"))
+    else:  # the members' own tags still tell what can arrive; one without a tag goes by its class
+        for number, member in enumerate(schema["anyOf"]):
+            owner = target(member) or type_expression(member)
+            properties: Schema = named[owner].get("properties", {}) if owner in named else {}
+            tags = [str(properties[key]["const"]) for key in sorted(properties) if "const" in properties[key]]
+            members.append(Member(tags[0] if tags else owner, owner, f"{pointer}/anyOf/{number}"))
+    members.sort(key=lambda member: member.tag)
+    tag = schema["discriminator"]["propertyName"] if "discriminator" in schema else None
+    return Union(name, tag, tuple(members), arrives, pointer)
+
+
+def _join(place: str, name: str) -> str:
+    return f"{place}.{name}" if place and not place.endswith(": ") else place + name
 
 
 def _places(document: Schema) -> dict[str, list[str]]:
@@ -165,37 +170,33 @@ def _places(document: Schema) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
 
     def walk(schema: Json, place: str, above: tuple[str, ...]) -> None:
-        if isinstance(schema, list):
-            for item in cast("list[Json]", schema):
+        if is_list(schema):
+            for item in schema:
                 walk(item, place, above)
+        if not is_object(schema):
             return
-        if not isinstance(schema, dict):
-            return
-        keys = cast("dict[str, Any]", schema)
-        name = target(keys)
+        name = target(schema)
         if name is not None:
             if place not in found.setdefault(name, []):
                 found[name].append(place)
             if name not in above:
                 walk(named[name], place, (*above, name))
             return
-        for prop, value in keys.get("properties", {}).items():
-            walk(value, f"{place}.{prop}" if place and not place.endswith(": ") else f"{place}{prop}", above)
-        if "items" in keys:
-            walk(keys["items"], f"{place}[]", above)
-        for inside in ("anyOf", "oneOf"):
-            walk(keys.get(inside), place, above)
-        walk(keys.get("additionalProperties"), f"{place}.*", above)
+        for prop, value in schema.get("properties", {}).items():
+            walk(value, _join(place, prop), above)
+        walk(schema.get("items"), f"{place}[]", above)
+        walk(schema.get("anyOf"), place, above)
+        walk(schema.get("oneOf"), place, above)
+        walk(schema.get("additionalProperties"), _join(place, "*"), above)
 
     for status, response in spec.operation(document)["responses"].items():
         for media, body in response["content"].items():
-            event = media == "text/event-stream"
-            start = target(body["schema"])
-            if status == STATUS_OK and event and start:
+            event = target(body["schema"]) if media == "text/event-stream" else None
+            if event is not None:
                 # The event's envelope is SSE's own: what people see is the JSON behind `data:`.
-                found.setdefault(start, []).append("event")
-                for prop, value in named[start].get("properties", {}).items():
-                    walk(value, "" if prop == "data" else f"event.{prop}", (start,))
+                found.setdefault(event, []).append("event")
+                for prop, value in named[event].get("properties", {}).items():
+                    walk(value, "" if prop == "data" else f"event.{prop}", (event,))
             else:
                 walk(body["schema"], "" if status == STATUS_OK else "error body: ", ())
     return found
@@ -204,10 +205,13 @@ def _places(document: Schema) -> dict[str, list[str]]:
 def render(document: Schema) -> dict[str, str]:
     """The texts of the generated files that are not models: `catalogue.py` and `__init__.py`."""
     catalogue = build(document)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES), undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True, autoescape=False,  # noqa: S701  # the output is Python, and every string goes through repr
-    )  # fmt: skip
+    environment = jinja2.Environment(  # no autoescape: the output is Python, and every string goes through `python`
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     environment.filters["py"] = python
     values: dict[str, Any] = {
         "catalogue": catalogue,
@@ -221,7 +225,7 @@ def render(document: Schema) -> dict[str, str]:
 
 
 def aliases(catalogue: Catalogue) -> dict[str, list[str]]:
-    """The Literal aliases that hand-written tables are keyed by: one for each union told apart by a tag, and the finish reasons."""
+    """The Literal aliases that hand-written tables are keyed by: one for each union, and the finish reasons."""
     found = {f"{union.name.removesuffix('Chunk')}Type": union.tags() for union in catalogue.unions.values()}
     if catalogue.finish_reasons():
         found["FinishReasonValue"] = catalogue.finish_reasons()
@@ -229,11 +233,11 @@ def aliases(catalogue: Catalogue) -> dict[str, list[str]]:
 
 
 def python(value: object) -> str:
-    """A string, bool, None or tuple of strings as Python writes it, with double quotes."""
+    """A string, bool, None or tuple of strings as Python source, with double quotes."""
     if isinstance(value, str):
-        text = repr(value)
-        return text if '"' in value else '"' + text[1:-1].replace("\\'", "'") + '"'
-    if isinstance(value, tuple | list):
-        items = [python(item) for item in cast("list[object]", value)]
+        quoted = json.dumps(value, ensure_ascii=False)
+        return quoted if "\\" not in quoted else repr(value)
+    if isinstance(value, tuple):
+        items = [python(item) for item in cast("tuple[object, ...]", value)]
         return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
     return repr(value)

@@ -8,14 +8,25 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, TypeGuard
 
 import yaml
 
-from codegen.errors import CannotRun
+from codegen.errors import CannotRunError
 
 Json: TypeAlias = Any
 Schema: TypeAlias = dict[str, Any]
+
+
+def is_object(value: object) -> TypeGuard[Schema]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Json]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
+
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C parser reads 1.1 MB in a second, the other in ten
 
@@ -63,54 +74,54 @@ _Loader.add_constructor("tag:yaml.org,2002:float", _float)
 
 
 def parse(data: bytes, name: str) -> Schema:
-    """The document in `data`, JSON or YAML. Raises CannotRun, naming `name` and the line of the fault."""
+    """The document in `data`, JSON or YAML. Raises CannotRunError, naming `name` and the line of the fault."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise CannotRun(f"{name}: not UTF-8 at byte {error.start}: give an OpenAPI document in YAML or JSON") from None
+        raise CannotRunError(
+            f"{name}: not UTF-8 at byte {error.start}: give an OpenAPI document in YAML or JSON"
+        ) from None
     try:
-        document = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)  # noqa: S506
+        document = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _Loader)
     except json.JSONDecodeError as error:
-        raise CannotRun(f"{name}:{error.lineno}: not JSON: {error.msg}: give a whole OpenAPI document") from None
+        raise CannotRunError(f"{name}:{error.lineno}: not JSON: {error.msg}: give a whole OpenAPI document") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise CannotRun(f"{name}:{line}: not YAML: {error.problem}: give a whole OpenAPI document") from None
+        raise CannotRunError(f"{name}:{line}: not YAML: {error.problem}: give a whole OpenAPI document") from None
     except (yaml.YAMLError, RecursionError) as error:
-        raise CannotRun(f"{name}: cannot be read: {type(error).__name__}: give a whole OpenAPI document") from None
-    if not isinstance(document, dict) or "openapi" not in document:
-        raise CannotRun(f"{name}: no `openapi:` at the top: give an OpenAPI 3.0 or 3.1 document")
-    return cast("Schema", document)
+        raise CannotRunError(f"{name}: cannot be read: {type(error).__name__}: give a whole OpenAPI document") from None
+    if not is_object(document) or "openapi" not in document:
+        raise CannotRunError(f"{name}: no `openapi:` at the top: give an OpenAPI 3.0 or 3.1 document")
+    return document
 
 
 def read(path: Path) -> Schema:
-    """The document in a file. Raises CannotRun when there is none, or it is not one."""
+    """The document in a file. Raises CannotRunError when there is none, or it is not one."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CannotRun(f"{path}: {error.strerror}: name a readable file") from None
+        raise CannotRunError(f"{path}: {error.strerror}: name a readable file") from None
     return parse(data, str(path))
 
 
 # One order for the keys of a schema, so that a diff shows wire changes and nothing else. Other keys follow by name.
-_ORDER: Final = {
-    key: place
-    for place, key in enumerate(
-        "openapi info paths components operationId requestBody responses description content $ref type const enum anyOf oneOf "
-        "discriminator propertyName mapping required items properties additionalProperties default".split()
-    )
-}
+_FIRST: Final = (
+    "openapi", "info", "paths", "components", "operationId", "requestBody", "responses", "description", "content",
+    "$ref", "type", "const", "enum", "anyOf", "oneOf", "discriminator", "propertyName", "mapping",
+    "required", "items", "properties", "additionalProperties", "default",
+)  # fmt: skip
+_ORDER: Final = {key: place for place, key in enumerate(_FIRST)}
 _NAMES_BELOW: Final = ("properties", "schemas", "mapping", "responses", "paths")  # their keys are names: sorted as such
 
 
 def ordered(value: Json, under: str = "") -> Json:
     """`value` with every mapping in canonical order."""
-    if isinstance(value, dict):
-        mapping = cast("Schema", value)
+    if is_object(value):
         names = under in _NAMES_BELOW
-        keys = sorted(mapping, key=lambda key: (0 if names else _ORDER.get(key, len(_ORDER)), key))
-        return {key: ordered(mapping[key], "" if names else key) for key in keys}
-    if isinstance(value, list):
-        return [ordered(item) for item in cast("list[Json]", value)]
+        keys = sorted(value, key=lambda key: (0 if names else _ORDER.get(key, len(_ORDER)), key))
+        return {key: ordered(value[key], "" if names else key) for key in keys}
+    if is_list(value):
+        return [ordered(item) for item in value]
     return value
 
 
@@ -134,9 +145,9 @@ _Dumper.add_representer(list, _list)
 
 def dump(document: Mapping[str, Json]) -> str:
     """Canonical YAML: the same facts are always the same bytes."""
-    return yaml.dump(
-        ordered(dict(document)), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, default_flow_style=False
-    )
+    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 110, "default_flow_style": False}
+    write: Any = getattr(yaml, "dump")  # noqa: B009  # its stub is only partly typed
+    return str(write(ordered(dict(document)), None, _Dumper, **options))
 
 
 def lines(text: str) -> dict[str, int]:
@@ -174,10 +185,10 @@ def resolve(document: Json, pointer: str) -> Json:
     """What stands at `pointer`. Raises KeyError when nothing does."""
     here = document
     for part in parts(pointer):
-        if isinstance(here, dict) and part in here:
-            here = cast("Schema", here)[part]
-        elif isinstance(here, list) and part.isdecimal() and int(part) < len(cast("list[Json]", here)):
-            here = cast("list[Json]", here)[int(part)]
+        if is_object(here) and part in here:
+            here = here[part]
+        elif is_list(here) and part.isdecimal() and int(part) < len(here):
+            here = here[int(part)]
         else:
             raise KeyError(pointer)
     return here
@@ -188,11 +199,21 @@ SCHEMAS: Final = "/components/schemas/"
 
 def target(schema: Json) -> str | None:
     """The name that a `$ref` to a schema refers to, else None."""
-    if isinstance(schema, dict):
-        ref = cast("Schema", schema).get("$ref")
-        if isinstance(ref, str) and ref.startswith("#" + SCHEMAS):
-            return ref.removeprefix("#" + SCHEMAS)
+    ref = schema.get("$ref") if is_object(schema) else None
+    if isinstance(ref, str) and ref.startswith("#" + SCHEMAS):
+        return ref.removeprefix("#" + SCHEMAS)
     return None
+
+
+NAMED: Final = ("properties", "mapping")  # keywords whose own keys are names, not keywords
+
+
+def without(value: Json, keywords: frozenset[str], names: bool = False) -> Json:
+    """A copy of a schema without some keywords, at any depth. A property or tag of such a name stays."""
+    if is_object(value):
+        kept = {key: item for key, item in value.items() if names or key not in keywords}
+        return {key: without(item, keywords, not names and key in NAMED) for key, item in kept.items()}
+    return [without(item, keywords) for item in value] if is_list(value) else value
 
 
 def reference(name: str) -> Schema:

@@ -2,23 +2,28 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Final
 
-from codegen.document import Json, Schema, target
-from codegen.errors import CannotRun
+from codegen.document import Json, Schema, is_list, target
+from codegen.errors import CannotRunError
 
 # Keywords that say nothing about the bytes on the wire.
 PROSE: Final = frozenset(
-    "title description summary example examples deprecated readOnly writeOnly externalDocs xml format contentEncoding "
-    "contentMediaType $schema $id $comment $anchor".split()
-)
+    {
+        "title", "description", "summary", "example", "examples", "deprecated", "readOnly", "writeOnly", "externalDocs",
+        "xml", "format", "contentEncoding", "contentMediaType", "$schema", "$id", "$comment", "$anchor",
+    }
+)  # fmt: skip
 LIMITS: Final = frozenset(
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems "
-    "minProperties maxProperties".split()
-)
-_TYPES: Final = {"str": "string", "bool": "boolean", "int": "integer", "float": "number", "dict": "object", "list": "array"}
-_KNOWN: Final = ("string", "integer", "number", "boolean", "object", "array", "null")
-_RANK: Final = {kind: place for place, kind in enumerate(("string", "integer", "number", "boolean", "$ref", "array", "object", "null"))}
+    {
+        "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+        "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties",
+    }
+)  # fmt: skip
+# Some revisions write Python's names.
+_SPELLED: Final = {"str": "string", "bool": "boolean", "int": "integer", "float": "number"}
+_KINDS: Final = ("string", "integer", "number", "boolean", "$ref", "array", "object", "null")
+_RANK: Final = {kind: place for place, kind in enumerate(_KINDS)}
 
 
 def sort_key(schema: Schema) -> tuple[int, str]:
@@ -28,7 +33,9 @@ def sort_key(schema: Schema) -> tuple[int, str]:
 
 
 def any_of(members: list[Schema]) -> Schema:
-    """A union in normal form; a single member stands for itself."""
+    """A union in normal form. A single member stands for itself; with `anything` among them it is anything."""
+    if {} in members:
+        return {}
     unique: list[Schema] = []
     for member in members:
         if member not in unique:
@@ -36,33 +43,44 @@ def any_of(members: list[Schema]) -> Schema:
     return unique[0] if len(unique) == 1 else {"anyOf": sorted(unique, key=sort_key)}
 
 
+def forms(schema: Schema) -> list[Schema]:
+    """The alternatives of a schema in normal form: the members of an `anyOf`, else the schema alone."""
+    found: list[Schema] = schema.get("anyOf", [schema])
+    return found
+
+
 def nullable(schema: Schema) -> Schema:
     """`schema`, or null. A default stays beside the union."""
     if schema == {}:
         return schema  # anything, null included
     rest = {key: value for key, value in schema.items() if key != "default"}
-    members = cast("list[Schema]", rest["anyOf"]) if set(rest) == {"anyOf"} else [rest]
-    result = any_of([*members, {"type": "null"}])
+    result = any_of([*forms(rest), {"type": "null"}])
     return {**result, "default": schema["default"]} if "default" in schema else result
 
 
+def options(schema: Schema) -> list[Json] | None:
+    """The members of an upstream union, null included; None when the schema is none."""
+    found = schema.get("oneOf") or schema.get("anyOf")
+    return found if is_list(found) else None
+
+
 def is_union(schema: Schema) -> bool:
-    """Whether a schema is a union of at least two things that are not null."""
-    options = cast("list[Json]", schema.get("oneOf") or schema.get("anyOf") or [])
-    return len([option for option in options if option != {"type": "null"}]) > 1
+    """Whether an upstream schema is a union of at least two things that are not null."""
+    return len([option for option in options(schema) or [] if option != {"type": "null"}]) > 1
 
 
-def split_null(keys: Schema, source: str, place: str) -> tuple[list[str | None], bool]:
+def split_null(keys: Schema, where: str) -> tuple[list[str | None], bool]:
     """The types of a schema, spelled as JSON Schema spells them, without null; and whether null was there.
 
-    Takes null out of `enum` as well.
+    Takes `type` out of `keys`, and null out of its `enum`. Raises CannotRunError for a type that is not understood.
     """
     declared = keys.pop("type", None)
-    given: list[Any] = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
-    types = [_TYPES.get(kind, kind) for kind in given]
+    types = [_SPELLED.get(str(kind), kind) for kind in (declared if is_list(declared) else [declared])]
     for kind in types:
-        if kind is not None and kind not in _KNOWN:
-            raise CannotRun(f"{source}: {place}: the type {kind!r} is not understood: fix the document, or report it upstream")
+        if kind is not None and kind not in _KINDS:
+            raise CannotRunError(
+                f"{where}: the type {kind!r} is not understood: fix the document, or report it upstream"
+            )
     null = "null" in types
     if "enum" in keys and None in keys["enum"]:
         keys["enum"] = [value for value in keys["enum"] if value is not None]
@@ -71,29 +89,29 @@ def split_null(keys: Schema, source: str, place: str) -> tuple[list[str | None],
     return rest or ["null"], null and bool(rest)
 
 
-def scalar_type(value: Json, source: str, place: str) -> str:
-    """The JSON type of a const or an enum value."""
+def scalar_type(value: Json, where: str) -> str:
+    """The JSON type of a const or an enum value. Raises CannotRunError for any other type."""
     for kind, python in (("string", str), ("boolean", bool), ("integer", int)):
         if isinstance(value, python):
             return kind
-    raise CannotRun(f"{source}: {place}: a const or enum of {type(value).__name__}: only strings, integers and booleans are understood")
+    raise CannotRunError(
+        f"{where}: a constant of type {type(value).__name__}: only strings, integers and booleans are understood"
+    )
 
 
 def merge_all_of(keys: Schema, local: Callable[[Json], Schema]) -> Schema:
     """One schema in place of `allOf`: later parts win, required adds up. A single part stands for itself."""
-    parts = cast("list[Json]", keys["allOf"])
     rest = {key: value for key, value in keys.items() if key != "allOf"}
-    if len(parts) == 1 and not ({"properties", "required"} & set(rest)):
-        return {**rest, **cast("Schema", parts[0])}
+    if len(keys["allOf"]) == 1 and not ({"properties", "required"} & set(rest)):
+        return {**rest, **keys["allOf"][0]}
     merged: Schema = {"type": "object", "properties": {}, "required": []}
-    for part in [*parts, rest]:
+    for part in [*keys["allOf"], rest]:
         found = local(part)
-        if "allOf" in found:
-            found = merge_all_of(found, local)
-            found = local(found)
+        while "allOf" in found:
+            found = local(merge_all_of(found, local))
         merged["properties"] = {**merged["properties"], **found.get("properties", {})}
         declared = found.get("required")
-        merged["required"] = [*merged["required"], *(cast("list[str]", declared) if isinstance(declared, list) else [])]
+        merged["required"] += declared if is_list(declared) else []
         for key, value in found.items():
             if key not in ("properties", "required", "type", *PROSE):
                 merged[key] = value

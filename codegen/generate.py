@@ -12,7 +12,7 @@ HAND_WRITTEN: Final = ("base.py",)  # everything else in the folder is ours to d
 
 
 def texts(document: Schema) -> dict[str, str]:
-    """File name → text of every generated file. Raises CannotRun when the generator refuses the document."""
+    """File name → text of every generated file. Raises CannotRunError when the generator refuses the document."""
     return {"models.py": models.generate(document), **catalogue.render(document)}
 
 

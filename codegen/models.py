@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 from codegen import spec
-from codegen.document import Json, Schema, dump
-from codegen.errors import CannotRun
+from codegen.document import Schema, dump, without
+from codegen.errors import CannotRunError
 
 # Each flag is there for a measured reason. Not among them: --collapse-root-models (the unions lose their names),
 # --union-mode (crashes at import), --keep-model-order (alphabetical).
@@ -33,7 +33,8 @@ FLAGS: Final = (
     "--strict-refs",
     "--disable-timestamp",
     "--use-double-quotes",
-    "--custom-file-header", "# GENERATED from openapi/mistral.yaml by `make generate`. Do not edit by hand: `make check` would report it.",
+    "--custom-file-header",
+    "# GENERATED from openapi/mistral.yaml by `make generate`. Do not edit by hand: `make check` would report it.",
     "--formatters", "ruff-check", "ruff-format",
     "--ignore-pyproject",
 )  # fmt: skip
@@ -44,31 +45,25 @@ def prepare(document: Schema) -> Schema:
     result = copy.deepcopy(document)
     arriving = spec.response_side(document)
     for name, schema in spec.schemas(result).items():
-        spec.schemas(result)[name] = cast("Schema", _without_defaults(schema))
+        spec.schemas(result)[name] = without(schema, frozenset({"default"}))
         if "properties" in schema:
             spec.schemas(result)[name]["additionalProperties"] = name in arriving
     return result
 
 
-def _without_defaults(value: Json, names: bool = False) -> Json:
-    if isinstance(value, dict):
-        items = cast("Schema", value).items()
-        return {key: _without_defaults(item, key == "properties") for key, item in items if names or key != "default"}
-    if isinstance(value, list):
-        return [_without_defaults(item) for item in cast("list[Any]", value)]
-    return value
-
-
 def generate(document: Schema) -> str:
-    """The text of `models.py`. Raises CannotRun with the generator's own last words when it refuses."""
+    """The text of `models.py`. Raises CannotRunError with the generator's own last words when it refuses."""
     with tempfile.TemporaryDirectory(prefix="nodrop-codegen-") as folder:
         source, output = Path(folder, "openapi.yaml"), Path(folder, "models.py")
         source.write_text(dump(prepare(document)), encoding="utf-8")
         # The formatters are found on PATH: the ones installed beside this interpreter come first.
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(source), "--output", str(output), *FLAGS]
-        run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path}, cwd=folder, check=False)
+        command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(source), "--output", str(output)]
+        environment = {**os.environ, "PATH": path}
+        run = subprocess.run(
+            [*command, *FLAGS], capture_output=True, text=True, env=environment, cwd=folder, check=False
+        )
         if run.returncode != 0:
             last = (run.stderr.strip() or run.stdout.strip() or "no words").splitlines()[-1]
-            raise CannotRun(f"datamodel-code-generator failed ({last}): run `make setup` for the pinned version, or report the document")
+            raise CannotRunError(f"datamodel-code-generator failed ({last}): run `make setup` for the pinned version")
         return output.read_text(encoding="utf-8")

@@ -1,16 +1,28 @@
-"""One spelling for every schema: the oddities of real upstream documents, each at its place (see `spec` for the result).
+"""One spelling for every schema: the oddities of real upstream documents, each at its place.
 
-Rules of the state: `named` holds finished schemas by name; `_todo` names that were referred to and wait; a name is taken
-once. `_schema` turns one upstream schema into its normal form; what needs a name is put into `named` on the way, and a
-reference is returned.
+Rules of the state: `named` holds finished schemas by name, `_upstream` the upstream schema behind a name that was
+referred to, `_todo` the names that wait. `_schema` turns one upstream schema into its normal form; what needs a name is
+put into `named` on the way (`_hoist`), and a reference is returned. Two things never share a name.
 """
 
 import re
-from typing import Final, cast
+from typing import Final
 
-from codegen.document import SCHEMAS, Json, Schema, parts, reference, resolve, target
-from codegen.errors import CannotRun
-from codegen.forms import LIMITS, PROSE, any_of, is_union, merge_all_of, nullable, scalar_type, sort_key, split_null
+from codegen.document import SCHEMAS, Json, Schema, is_list, is_object, reference, resolve, target
+from codegen.errors import CannotRunError
+from codegen.forms import (
+    LIMITS,
+    PROSE,
+    any_of,
+    forms,
+    is_union,
+    merge_all_of,
+    nullable,
+    options,
+    scalar_type,
+    sort_key,
+    split_null,
+)  # fmt: skip
 
 # Upstream leaves some unions and enums without a name, and renames one. A name is given by the place, so that it stays
 # when upstream changes what stands there; any other place is called by its owner and property.
@@ -27,6 +39,8 @@ NAMES: Final = {
 }
 RENAMED: Final = {"SystemMessageContentChunks": "SystemMessageContentChunk"}
 TAGS: Final = ("type", "role")  # the properties that unions of this API are told apart by
+_KNOWN: Final = LIMITS | {"const", "enum", "properties", "required", "items", "prefixItems", "additionalProperties"}
+_ADVICE: Final = "fix the document, or report it upstream"
 
 
 class Normaliser:
@@ -37,22 +51,19 @@ class Normaliser:
         self._source = name
         self.named: dict[str, Schema] = {}
         self._todo: list[str] = []
-        self._upstream: dict[str, Json] = {}  # our name → the upstream schema behind it
+        self._upstream: dict[str, Json] = {}
+        self._inline: list[str] = []  # names that stand in place, from the outside in
 
     def root(self, schema: Json, name: str) -> list[Schema]:
-        """The alternatives of a body: references to named schemas. None for an absent schema."""
-        if schema is None:
-            return []
+        """The alternatives of a body, as references to named schemas."""
         self._collect_definitions(schema)
         schema = self.local(schema, follow=False)
-        options = [schema] if target(schema) else cast("Schema", schema).get("anyOf") or cast("Schema", schema).get("oneOf") or [schema]
+        members = [schema] if target(schema) or not is_object(schema) else options(schema) or [schema]
         found: list[Schema] = []
-        for number, option in enumerate(cast("list[Json]", options)):
-            normal = self._schema(option, name if len(options) == 1 else f"{name}{number + 1}", name)
-            if target(normal) is None:
-                normal = self._hoist(normal, name)
-            if normal not in found:
-                found.append(normal)
+        for number, member in enumerate(members, 1):
+            place = name if len(members) == 1 else f"{name}{number}"
+            normal = self._schema(member, place, place)
+            found.append(normal if target(normal) else self._hoist(normal, place))
         return sorted(found, key=sort_key)
 
     def finish(self) -> dict[str, Schema]:
@@ -61,69 +72,76 @@ class Normaliser:
             name = self._todo.pop()
             if name not in self.named:
                 self.named[name] = {}  # taken: a schema that contains itself refers to it
-                normal = self._schema(self._upstream[name], name, name, top=True)
-                self.named[name] = normal
+                self.named[name] = self._schema(self._upstream[name], name, name, top=True)
         for name in sorted(self.named):
-            self._tags(name)
+            self._settle_tags(name)
         return self.named
 
     def local(self, schema: Json, follow: bool = True) -> Json:
         """`schema`, or what its local `$ref` points at. `follow=False` leaves references to named schemas alone."""
         seen: set[str] = set()
-        while isinstance(schema, dict) and isinstance(ref := cast("Schema", schema).get("$ref"), str):
+        while is_object(schema) and isinstance(ref := schema.get("$ref"), str):
             if not follow and target(schema):
                 break
             if ref in seen:
-                raise CannotRun(f"{self._source}: {ref} refers to itself")
+                raise CannotRunError(f"{self._source}: the $ref {ref!r} refers to itself: {_ADVICE}")
             seen.add(ref)
-            if ref.startswith("#/$defs/") and (name := ref.removeprefix("#/$defs/")) in self._upstream:
-                schema = self._upstream[name]
-            elif ref.startswith("#/$defs/") and name in self._document.get("components", {}).get("schemas", {}):
-                schema = reference(name)  # a definition that lost its home stands among the named schemas
-            else:
-                try:
-                    schema = resolve(self._document, ref.removeprefix("#")) if ref.startswith("#/") else None
-                except KeyError:
-                    schema = None
-                if schema is None:
-                    raise CannotRun(f"{self._source}: $ref {ref!r} leads nowhere: fix the document, or report it upstream")
+            schema = self._resolve(ref)
         return schema
 
+    def _resolve(self, ref: str) -> Json:
+        name = ref.rsplit("/", 1)[-1]
+        if ref.startswith("#/$defs/"):  # a definition that lost its home: in the body's schema, or a named one
+            if name in self._upstream:
+                return self._upstream[name]
+            ref = f"#{SCHEMAS}{name}"
+        try:
+            return resolve(self._document, ref.removeprefix("#")) if ref.startswith("#/") else resolve({}, "/" + ref)
+        except KeyError:
+            raise CannotRunError(f"{self._source}: the $ref {ref!r} leads nowhere: {_ADVICE}") from None
+
     def _collect_definitions(self, schema: Json) -> None:
-        if isinstance(schema, dict):
-            for name, definition in cast("Schema", schema).get("$defs", {}).items():
-                self._upstream.setdefault(name, definition)
+        definitions = schema.get("$defs") if is_object(schema) else None
+        for name, definition in definitions.items() if is_object(definitions) else ():
+            self._upstream.setdefault(name, definition)
 
     def _refer(self, name: str) -> Schema:
         """A reference to an upstream schema, which is queued. Some are not worth a name, and stand in place."""
         ours = RENAMED.get(name, name)
         if ours not in self._upstream:
-            try:
-                self._upstream[ours] = resolve(self._document, SCHEMAS + name)
-            except KeyError:
-                raise CannotRun(
-                    f"{self._source}: $ref to the schema {name!r}, which is not there: fix the document, or report it upstream"
-                ) from None
+            if ours in self.named:
+                raise CannotRunError(
+                    f"{self._source}: upstream has a schema {ours!r}, and another thing that we call the same: "
+                    "change the name in codegen/normalise.py NAMES"
+                )
+            self._upstream[ours] = self._resolve(f"#{SCHEMAS}{name}")
         schema = self._upstream[ours]
         self._collect_definitions(schema)
         if self._worth_a_name(schema):
             self._todo.append(ours)
             return reference(ours)
-        return self._schema(schema, ours, ours)
+        if ours in self._inline:
+            raise CannotRunError(
+                f"{self._source}: the schema {name!r} refers to itself, with no object in between: {_ADVICE}"
+            )
+        self._inline.append(ours)
+        normal = self._schema(schema, ours, ours)
+        self._inline.pop()
+        return normal
 
     def _worth_a_name(self, schema: Json) -> bool:
-        if not isinstance(schema, dict):
-            return False
-        keys = cast("Schema", schema)
-        if "allOf" in keys or is_union(keys):
-            return True
-        return "properties" in keys or len(keys.get("enum", ())) > 1 or ("enum" in keys and "const" not in keys)
+        """Objects, unions and enums keep their name; a string under a name is a string."""
+        return is_object(schema) and (bool({"allOf", "properties", "enum"} & set(schema)) or is_union(schema))
 
     def _hoist(self, schema: Schema, place: str) -> Schema:
         """Give an inline schema the name of its place."""
-        name = NAMES.get(place) or "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", place))
-        if self.named.get(name, schema) != schema:
-            raise CannotRun(f"{self._source}: two different schemas would be called {name}: add the place {place} to codegen/normalise.py NAMES")
+        words = re.split(r"[^A-Za-z0-9]+", place)
+        name = NAMES.get(place) or "".join(word[:1].upper() + word[1:] for word in words)
+        if name in self._upstream or self.named.get(name, schema) != schema:
+            raise CannotRunError(
+                f"{self._source}: two different things would be called {name!r}: name the place {place!r} in "
+                "codegen/normalise.py NAMES"
+            )
         self.named[name] = schema
         return reference(name)
 
@@ -131,140 +149,164 @@ class Normaliser:
         """The normal form of one schema, which stands at `place` inside the named schema `owner`."""
         if schema is True:
             return {}
-        if not isinstance(schema, dict):
-            raise CannotRun(f"{self._source}: {place}: {schema!r} is no schema")
-        keys = {key: value for key, value in cast("Schema", schema).items() if key not in PROSE and not key.startswith("x-")}
-        keys.pop("$defs", None)
+        if not is_object(schema):
+            raise CannotRunError(f"{self._source}: {place}: {schema!r} is no schema: {_ADVICE}")
+        keys = {key: value for key, value in schema.items() if key not in PROSE and not key.startswith("x-")}
         null = keys.pop("nullable", False) is True
         default = keys.pop("default", None)
+        keys.pop("$defs", None)
         if "allOf" in keys:
-            keys = merge_all_of(keys, lambda part: cast("Schema", self.local(part)))
+            keys = merge_all_of(keys, self._part)
             null = null or keys.pop("nullable", False) is True
+            keys = {key: value for key, value in keys.items() if key not in PROSE}
         if keys.get("type") == "array" and "$ref" in keys:  # an array that forgot to say `items`
             keys["items"] = {"$ref": keys.pop("$ref")}
         if "$ref" in keys:
             found = self.local({"$ref": keys["$ref"]}, follow=False)
             name = target(found)
             normal = self._refer(name) if name else self._schema(found, place, owner)
-        elif "anyOf" in keys or "oneOf" in keys:
-            normal, more = self._union(keys, place, owner, top)
+        elif options(keys):
+            normal, more = self._union(keys, place, top)
             null = null or more
         else:
-            types, more = split_null(keys, self._source, place)
+            types, more = split_null(keys, f"{self._source}: {place}")
             null = null or more
-            forms = [self._plain({**keys, "type": kind} if kind else keys, place, owner, top) for kind in types]
-            normal = any_of(forms)
-        if isinstance(default, str | int | float | bool) and default != "null":
+            normal = any_of([self._plain(kind, keys, place, owner, top) for kind in types])
+        if isinstance(default, str | int | float | bool) and default != "null":  # an object's default needs no keeping
             normal = {**normal, "default": default}
         return nullable(normal) if null else normal
 
-    def _union(self, keys: Schema, place: str, owner: str, top: bool) -> tuple[Schema, bool]:
-        """A union, and whether null is one of its members."""
+    def _part(self, schema: Json) -> Schema:
+        """A part of an allOf, wherever it stands."""
+        found = self.local(schema)
+        if not is_object(found):
+            raise CannotRunError(f"{self._source}: {found!r} in an allOf is no schema: {_ADVICE}")
+        return found
+
+    def _union(self, keys: Schema, place: str, top: bool) -> tuple[Schema, bool]:
+        """A union, and whether null is a member. One of objects gets a name; one with scalars stands in place."""
+        found = [form for option in options(keys) or [] for form in forms(self._schema(option, place, place))]
+        null = {"type": "null"} in found
         members: list[Schema] = []
-        null = False
-        for option in cast("list[Json]", keys.get("oneOf") or keys.get("anyOf")):
-            normal = self._schema(option, place, owner)
-            for member in normal.get("anyOf", [normal]):
-                if member == {"type": "null"}:
-                    null = True
-                elif member not in members:
-                    members.append(member)
+        for member in found:
+            if member != {"type": "null"} and member not in members:
+                members.append(member)
         members.sort(key=sort_key)
-        objects = [member for member in members if target(member)]
-        discriminator = keys.get("discriminator", {}).get("propertyName")
-        if len(objects) < 2 or len(objects) < len(members) or not all(self._is_object(member) for member in members):
-            return any_of(members), null
-        union: Schema = {"oneOf" if discriminator else "anyOf": members}
-        if discriminator:
-            mapping = keys["discriminator"].get("mapping", {})
-            union["discriminator"] = {"propertyName": discriminator, "mapping": {tag: self._mapped(ref) for tag, ref in mapping.items()}}
+        if len(members) < 2 or not all(self._is_object(member) for member in members):
+            return any_of(members or [{"type": "null"}]), null
+        union = self._told_apart(keys["discriminator"], members) if is_object(keys.get("discriminator")) else None
+        union = union or {"anyOf": members}
         return (union, null) if top and not null else (self._hoist(union, place), null)
 
-    def _mapped(self, ref: str) -> str:
-        name = ref.rsplit("/", 1)[-1]
-        return f"#{SCHEMAS}{RENAMED.get(name, name)}"
+    def _told_apart(self, declared: Schema, members: list[Schema]) -> Schema:
+        """A union with its discriminator. What only the mapping names can arrive too."""
+        mapping: dict[str, str] = {}
+        given: Schema = declared.get("mapping") or {}
+        for tag, ref in given.items():
+            member = self._refer(str(ref).rsplit("/", 1)[-1])
+            mapping[str(tag)] = member["$ref"]
+            if member not in members:
+                members.append(member)
+        members.sort(key=sort_key)
+        return {"oneOf": members, "discriminator": {"propertyName": declared["propertyName"], "mapping": mapping}}
 
     def _is_object(self, member: Schema) -> bool:
+        """Whether a member of a union is a reference to an object."""
         name = target(member)
-        if name is None:
-            return False
-        schema = self.named.get(name) or self._upstream.get(name)
-        return isinstance(schema, dict) and ("properties" in schema or "allOf" in schema)
+        schema = None if name is None else self.named.get(name) or self._upstream.get(name)
+        return is_object(schema) and ("properties" in schema or "allOf" in schema)
 
-    def _plain(self, keys: Schema, place: str, owner: str, top: bool) -> Schema:
+    def _plain(self, kind: str | None, keys: Schema, place: str, owner: str, top: bool) -> Schema:
         """A schema of one type."""
-        known = {"type", "const", "enum", "properties", "required", "items", "prefixItems", "additionalProperties", *LIMITS}
-        if unknown := sorted(set(keys) - known):
-            raise CannotRun(f"{self._source}: {place}: the keyword {unknown[0]!r} is not understood: teach codegen/normalise.py what it means")
+        where = f"{self._source}: {place}"
+        if unknown := sorted(set(keys) - _KNOWN):
+            raise CannotRunError(
+                f"{where}: the keyword {unknown[0]!r} is not understood: teach codegen/normalise.py its meaning"
+            )
         if "const" in keys:
-            return {"type": scalar_type(keys["const"], self._source, place), "const": keys["const"]}
+            return {"type": scalar_type(keys["const"], where), "const": keys["const"]}
         if "enum" in keys:
-            return self._enum(keys, place, owner, top)
-        kind = keys.get("type") or ("object" if "properties" in keys else "array" if "items" in keys else None)
+            return self._enum(keys["enum"], place, top)
+        kind = kind or ("object" if "properties" in keys else "array" if "items" in keys else None)
+        limits = {key: value for key, value in keys.items() if key in LIMITS}
         if kind is None:
             return {}
-        limits = {key: value for key, value in keys.items() if key in LIMITS}
         if kind == "array":
             items = keys.get("items", {})
-            if isinstance(items, list) or "prefixItems" in keys:  # a tuple: its places are of no interest here
-                items = {"anyOf": [*keys.get("prefixItems", []), *(cast("list[Json]", items) if isinstance(items, list) else [])]}
+            if (
+                is_list(items) or "prefixItems" in keys
+            ):  # a tuple: which place holds which of its types is of no interest
+                items = {"anyOf": [*keys.get("prefixItems", []), *(items if is_list(items) else [])]}
             return {"type": "array", "items": self._schema(items, f"{place}[]", owner), **limits}
         if kind == "object":
             return self._object(keys, place, owner, top)
         return {"type": kind, **limits}
 
-    def _enum(self, keys: Schema, place: str, owner: str, top: bool) -> Schema:
-        values = sorted(set(cast("list[str]", keys["enum"])), key=str)
-        kind = scalar_type(values[0], self._source, place)
+    def _enum(self, declared: list[Json], place: str, top: bool) -> Schema:
+        where = f"{self._source}: {place}"
+        values = sorted(set(declared), key=str)
+        kinds = {scalar_type(value, where) for value in values}
+        if len(kinds) != 1:
+            raise CannotRunError(f"{where}: an enum of {' and '.join(sorted(kinds)) or 'nothing'}: {_ADVICE}")
         if len(values) == 1 and place.rpartition(".")[2] in TAGS:
-            return {"type": kind, "const": values[0]}
-        normal: Schema = {"type": kind, "enum": values}
+            return {"type": kinds.pop(), "const": values[0]}
+        normal: Schema = {"type": kinds.pop(), "enum": values}
         return normal if top else self._hoist(normal, place)
 
     def _object(self, keys: Schema, place: str, owner: str, top: bool) -> Schema:
-        properties = cast("dict[str, Json]", keys.get("properties") or {})
+        properties = keys.get("properties")
         extra = keys.get("additionalProperties")
-        if not properties:
-            return {"type": "object", "additionalProperties": True if extra in (None, True, False, {}) else self._schema(extra, f"{place}{{}}", owner)}
+        typed = self._schema(extra, f"{place}.*", owner) if is_object(extra) and extra else None
+        if not is_object(properties) or not properties:
+            return {"type": "object", "additionalProperties": typed or True}
         if not top:
             return self._hoist(self._object(keys, place, place, top=True), place)
         declared = keys.get("required")
-        required = set(cast("list[str]", declared)) if isinstance(declared, list) else set[str]()
+        required = set(declared) if is_list(declared) else set[str]()
         result: dict[str, Schema] = {}
         for name, schema in properties.items():
-            if isinstance(schema, dict) and isinstance(cast("Schema", schema).get("required"), bool):  # `required: true` on a property
-                flag = cast("Schema", schema)["required"]
-                schema = {key: value for key, value in cast("Schema", schema).items() if key != "required"}
-                required = required | {name} if flag else required - {name}
-            result[name] = self._schema(self._tag(name, schema), f"{owner}.{name}", owner)
+            if is_object(schema) and isinstance(schema.get("required"), bool):  # `required: true` on a property
+                required = required | {name} if schema["required"] else required - {name}
+            result[name] = self._schema(self._property(name, schema), f"{owner}.{name}", owner)
         normal: Schema = {"type": "object", "properties": result}
-        if declared_and_there := sorted(required & set(result)):
-            normal["required"] = declared_and_there
-        if isinstance(extra, dict) and extra:
-            normal["additionalProperties"] = self._schema(extra, f"{place}{{}}", owner)
+        if there := sorted(required & set(result)):  # `required` may name what no revision ever declared
+            normal["required"] = there
+        if typed:
+            normal["additionalProperties"] = typed
         return normal
 
-    def _tag(self, name: str, schema: Json) -> Json:
-        """A tag behind a `$ref` to an enum of one value is that value."""
-        found = self.local(schema) if name in TAGS and isinstance(schema, dict) else schema
-        if isinstance(found, dict) and len(cast("Schema", found).get("enum", ())) == 1:
-            return {"type": "string", "const": cast("Schema", found)["enum"][0]}
+    def _property(self, name: str, schema: Json) -> Json:
+        """A property without a `required` of its own; a tag behind a `$ref` to one value is that value."""
+        found = self.local(schema) if name in TAGS else schema
+        if name in TAGS and is_object(found) and len(found.get("enum", ())) == 1:
+            return {"type": "string", "const": found["enum"][0]}
+        if is_object(schema) and isinstance(schema.get("required"), bool):
+            return {key: value for key, value in schema.items() if key != "required"}
         return schema
 
-    def _tags(self, name: str) -> None:
-        """A const is required and has no default; a discriminated union's mapping is complete."""
+    def _settle_tags(self, name: str) -> None:
+        """A constant is required and has no default. A mapping is complete and true, else there is no discriminator."""
         schema = self.named[name]
         for key, value in schema.get("properties", {}).items():
             if "const" in value:
                 value.pop("default", None)
-                schema["required"] = sorted({*schema.get("required", []), key})
-        if "discriminator" in schema:
-            found = schema["discriminator"]
-            for member in schema["oneOf"]:
-                owner = cast("str", target(member))
-                tag = self.named[owner].get("properties", {}).get(found["propertyName"], {})
-                if "const" in tag:
-                    found["mapping"].setdefault(tag["const"], f"#{SCHEMAS}{owner}")
-
-
-__all__ = ["NAMES", "RENAMED", "Normaliser", "parts"]
+                schema["required"] = sorted({*schema.get("required", ()), key})
+        if "discriminator" not in schema:
+            return
+        found = schema["discriminator"]
+        owners = {target(member) or "": member["$ref"] for member in schema["oneOf"]}
+        tags = {
+            ref: self.named[owner].get("properties", {}).get(found["propertyName"], {}) for owner, ref in owners.items()
+        }
+        for ref, tag in tags.items():
+            if "const" in tag:
+                found["mapping"].setdefault(tag["const"], ref)
+        for tag, ref in found["mapping"].items():
+            if tags[ref].get("const", tag) != tag:
+                raise CannotRunError(
+                    f"{self._source}: {name}: the mapping calls {ref.rsplit('/', 1)[-1]} {tag!r}, its own tag is "
+                    f"{tags[ref]['const']!r}: {_ADVICE}"
+                )
+        if set(found["mapping"].values()) != set(owners.values()):  # a member that no tag leads to
+            schema["anyOf"] = schema.pop("oneOf")
+            del schema["discriminator"]

@@ -9,16 +9,12 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-from codegen.document import Json, Schema, lines, ordered, parts, reference, resolve, target
-from codegen.errors import CannotRun
-from codegen.forms import any_of, nullable, sort_key
+from codegen.document import Json, Schema, is_list, is_object, ordered, parts, reference, resolve, target
+from codegen.errors import CannotRunError
+from codegen.forms import any_of, forms, nullable, sort_key
 
-Change = Literal[
-    "may-be-absent", "may-be-null", "may-be-absent-or-null",
-    "add-schema", "add-property", "add-values", "add-member", "add-form", "discriminator",
-]  # fmt: skip
 _ADDING: Final = ("add-schema", "add-property", "add-values", "add-member", "add-form")
 
 
@@ -31,9 +27,9 @@ class Patch:
     change: str
     reason: str
     evidence: tuple[str, ...]
-    value: Json = None
-    origin: str = ""
-    line: int = 0
+    value: Json
+    origin: str
+    line: int
 
     @property
     def adds(self) -> bool:
@@ -50,44 +46,64 @@ class Outcome:
     why: str = ""
 
 
-class _Stale(Exception):
-    pass
+class _StaleError(Exception):
+    """The document has it itself: in the same words, or (the message says so) in its own."""
 
 
-class _Unfit(Exception):
-    pass
+class _UnfitError(Exception):
+    """There is nothing to work on."""
 
 
 def read(path: Path) -> list[Patch]:
-    """The patches of a file, in order. Raises CannotRun, naming file, line and key of a bad entry."""
+    """The patches of a file, in order. Raises CannotRunError, naming file, line and key of a bad entry."""
     try:
         text = path.read_text(encoding="utf-8")
-        entries = cast("list[dict[str, Any]]", tomllib.loads(text).get("patch", []))
+        entries: Json = tomllib.loads(text).get("patch", [])
     except OSError as error:
-        raise CannotRun(f"{path}: {error.strerror}: it belongs beside mistral.yaml; an empty file means no patches") from None
+        raise CannotRunError(f"{path}: {error.strerror}: it belongs beside mistral.yaml, and may be empty") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CannotRun(f"{path}: not TOML: {error}") from None
+        raise CannotRunError(f"{path}: not TOML: {error}") from None
     starts = [number for number, line in enumerate(text.splitlines(), 1) if line.strip() == "[[patch]]"]
+    if not is_list(entries) or len(starts) != len(entries):
+        raise CannotRunError(f"{path}: every patch must begin with a line [[patch]]")
     found: list[Patch] = []
     for line, entry in zip(starts, entries, strict=True):
-        found.append(_patch(entry, f"{path}:{line}", line))
-        if found[-1].id in {patch.id for patch in found[:-1]}:
-            raise CannotRun(f"{path}:{line}: two patches are called {found[-1].id!r}: give one another id")
+        patch = _patch(entry, f"{path}:{line}", line)
+        if patch.id in {other.id for other in found}:
+            raise CannotRunError(f"{path}:{line}: two patches are called {patch.id!r}: give one another id")
+        found.append(patch)
     return found
 
 
-def _patch(entry: dict[str, Any], where: str, line: int) -> Patch:
-    for key in ("id", "at", "change", "reason"):
-        if not isinstance(entry.get(key), str) or not entry[key].strip():
-            raise CannotRun(f"{where}: a patch needs `{key}`, a string that is not empty")
+def _patch(entry: Schema, where: str, line: int) -> Patch:
+    strings: dict[str, Any] = {
+        key: entry.get(key, "" if key == "origin" else None) for key in ("id", "at", "change", "reason", "origin")
+    }
+    for key, value in strings.items():
+        if not isinstance(value, str) or not (value.strip() or key == "origin"):
+            raise CannotRunError(f"{where}: a patch needs `{key}`, a string that is not empty")
     evidence = entry.get("evidence")
-    if not isinstance(evidence, list) or not evidence or not all(isinstance(item, str) and item for item in cast("list[Any]", evidence)):
-        raise CannotRun(f"{where}: a patch needs `evidence`, a list that says where the thing was seen")
-    if unknown := sorted(set(entry) - {"id", "at", "change", "reason", "evidence", "value", "origin"}):
-        raise CannotRun(f"{where}: the key {unknown[0]!r} is not known; see the head of the file")
+    if not is_list(evidence) or not evidence or not all(isinstance(item, str) and item for item in evidence):
+        raise CannotRunError(f"{where}: a patch needs `evidence`, a list that says where the thing was seen")
+    if unknown := sorted(set(entry) - {*strings, "evidence", "value"}):
+        raise CannotRunError(f"{where}: the key {unknown[0]!r} is not known; see the head of the file")
     if entry["change"] not in _CHANGES:
-        raise CannotRun(f"{where}: the change {entry['change']!r} is not known: one of {', '.join(_CHANGES)}")
-    return Patch(**{**entry, "evidence": tuple(cast("list[str]", evidence)), "line": line})
+        raise CannotRunError(f"{where}: the change {entry['change']!r} is not known: one of {', '.join(_CHANGES)}")
+    if not _fits(entry["change"], entry.get("value")):
+        raise CannotRunError(
+            f"{where}: the `value` does not fit the change {entry['change']!r}; see the head of the file"
+        )
+    return Patch(**strings, evidence=tuple(evidence), value=entry.get("value"), line=line)
+
+
+def _fits(change: str, value: Json) -> bool:
+    if change == "add-values":
+        return is_list(value) and bool(value)
+    if change == "discriminator":
+        return isinstance(value, str)
+    if change == "add-member":
+        return is_object(value) and {"tag", "schema"} == set(value)
+    return is_object(value) if change in _ADDING else value is None
 
 
 def apply(document: Schema, patches: list[Patch], source: str) -> tuple[Schema, list[Outcome]]:
@@ -97,10 +113,10 @@ def apply(document: Schema, patches: list[Patch], source: str) -> tuple[Schema, 
     for patch in patches:
         try:
             _CHANGES[patch.change](result, patch)
-        except _Stale as stale:
+        except _StaleError as stale:
             home = bool(patch.origin) and patch.origin == source and not str(stale)
             outcomes.append(Outcome(patch, "home" if home else "stale", str(stale) or "upstream has it itself"))
-        except _Unfit as unfit:
+        except _UnfitError as unfit:
             outcomes.append(Outcome(patch, "unfit", str(unfit)))
         else:
             outcomes.append(Outcome(patch, "applied"))
@@ -111,7 +127,7 @@ def _at(document: Schema, pointer: str) -> Any:
     try:
         return resolve(document, pointer)
     except KeyError:
-        raise _Unfit(f"upstream has nothing at {pointer}") from None
+        raise _UnfitError(f"upstream has nothing at {pointer}") from None
 
 
 def _split(pointer: str) -> tuple[str, str]:
@@ -124,14 +140,14 @@ def _absent(document: Schema, patch: Patch) -> None:
     above, name = _split(patch.at)
     owner = _at(document, above.rpartition("/")[0])
     if name not in owner.get("required", []):
-        raise _Stale
+        raise _StaleError
     owner["required"].remove(name)
 
 
 def _null(document: Schema, patch: Patch) -> None:
     schema = _at(document, patch.at)
     if nullable(schema) == schema:
-        raise _Stale
+        raise _StaleError
     above, name = _split(patch.at)
     _at(document, above)[name] = nullable(schema)
 
@@ -141,30 +157,28 @@ def _absent_or_null(document: Schema, patch: Patch) -> None:
     for change in (_absent, _null):
         try:
             change(document, patch)
-        except _Stale:
+        except _StaleError:
             done += 1
     if done == 2:
-        raise _Stale
+        raise _StaleError
 
 
 def _add_entry(document: Schema, patch: Patch) -> None:
     above, name = _split(patch.at)
     home = _at(document, above)
     if name in home:
-        if ordered(home[name]) == ordered(cast("Schema", patch.value)):
-            raise _Stale
-        raise _Stale("upstream has its own form of it")
+        same = ordered(home[name]) == ordered(patch.value)
+        raise _StaleError("" if same else "upstream has its own form of it")
     home[name] = copy.deepcopy(patch.value)
 
 
 def _add_values(document: Schema, patch: Patch) -> None:
-    values = cast("list[Any]", _at(document, patch.at).get("enum"))
-    if values is None:
-        raise _Unfit(f"{patch.at} is no enum any more")
+    values = _at(document, patch.at).get("enum")
+    if not is_list(values):
+        raise _UnfitError(f"{patch.at} is no enum any more")
     if there := [value for value in patch.value if value in values]:
-        if len(there) == len(patch.value):
-            raise _Stale
-        raise _Stale(f"upstream has {there[0]!r} itself")
+        whole = len(there) == len(patch.value)
+        raise _StaleError("" if whole else f"upstream has {there[0]!r} itself")
     values += patch.value
     values.sort(key=str)
 
@@ -173,38 +187,37 @@ def _add_member(document: Schema, patch: Patch) -> None:
     union = _at(document, patch.at)
     member = reference(patch.value["schema"])
     if "discriminator" not in union:
-        raise _Unfit(f"{patch.at} is no discriminated union any more")
+        raise _UnfitError(f"{patch.at} is no discriminated union any more")
     mapping = union["discriminator"]["mapping"]
     if mapping.get(patch.value["tag"], member["$ref"]) != member["$ref"]:
-        raise _Stale("upstream has its own form of it")
+        raise _StaleError("upstream has its own form of it")
     if member in union["oneOf"]:
-        raise _Stale
+        raise _StaleError
     union["oneOf"] = sorted([*union["oneOf"], member], key=sort_key)
     mapping[patch.value["tag"]] = member["$ref"]
 
 
 def _add_form(document: Schema, patch: Patch) -> None:
-    schema = _at(document, patch.at)
-    forms = cast("list[Schema]", schema.get("anyOf", [schema]))
-    if patch.value in forms:
-        raise _Stale
+    there = forms(_at(document, patch.at))
+    if patch.value in there:
+        raise _StaleError
     above, name = _split(patch.at)
-    _at(document, above)[name] = any_of([*forms, copy.deepcopy(patch.value)])
+    _at(document, above)[name] = any_of([*there, copy.deepcopy(patch.value)])
 
 
 def _discriminator(document: Schema, patch: Patch) -> None:
     union = _at(document, patch.at)
     if "discriminator" in union:
-        raise _Stale
+        raise _StaleError
     mapping: dict[str, str] = {}
     for member in union.get("anyOf", []):
         name = target(member)
         tag = _at(document, f"/components/schemas/{name}").get("properties", {}).get(patch.value, {}).get("const")
         if tag is None or tag in mapping:
-            raise _Unfit(f"{name or member} has no {patch.value!r} of its own")
+            raise _UnfitError(f"{name} has no {patch.value!r} of its own")
         mapping[tag] = member["$ref"]
     if not mapping:
-        raise _Unfit(f"{patch.at} is no union any more")
+        raise _UnfitError(f"{patch.at} is no union any more")
     union["oneOf"] = union.pop("anyOf")
     union["discriminator"] = {"propertyName": patch.value, "mapping": mapping}
 
@@ -220,5 +233,3 @@ _CHANGES: Final[dict[str, Callable[[Schema, Patch], None]]] = {
     "add-form": _add_form,
     "discriminator": _discriminator,
 }
-
-__all__ = ["Outcome", "Patch", "apply", "lines", "read"]

@@ -14,7 +14,14 @@ class WireModel(BaseModel):
     """
 
     # Building validators at first use, not at import, halves the time that importing the models takes.
-    model_config = ConfigDict(defer_build=True, serialize_by_alias=True, protected_namespaces=())
+    # A field that Python's names forbid (`schema`) is given under either name, and written under the wire's.
+    model_config = ConfigDict(
+        defer_build=True,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        protected_namespaces=(),
+    )
 
     @model_serializer(mode="wrap")
     def _only_what_was_set(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

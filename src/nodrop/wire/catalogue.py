@@ -645,7 +645,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | integer | null",
         False,
         (
-            "error body: .code",
+            "error body: code",
         ),
     ),
     Field(
@@ -654,7 +654,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | array[ValidationError]",
         False,
         (
-            "error body: .detail",
+            "error body: detail",
         ),
     ),
     Field(
@@ -663,7 +663,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | HTTPValidationError | array[ValidationError]",
         False,
         (
-            "error body: .message",
+            "error body: message",
         ),
     ),
     Field(
@@ -672,7 +672,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         False,
         (
-            "error body: .object",
+            "error body: object",
         ),
     ),
     Field(
@@ -681,7 +681,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
-            "error body: .param",
+            "error body: param",
         ),
     ),
     Field(
@@ -690,7 +690,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "integer",
         False,
         (
-            "error body: .raw_status_code",
+            "error body: raw_status_code",
         ),
     ),
     Field(
@@ -699,7 +699,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         False,
         (
-            "error body: .type",
+            "error body: type",
         ),
     ),
     Field(
@@ -753,7 +753,7 @@ FIELDS: Final[tuple[Field, ...]] = (
         False,
         (
             "error body: message.detail",
-            "error body: .detail",
+            "error body: detail",
         ),
     ),
     Field(
