@@ -4,7 +4,7 @@ Rules:
 - The socket never blocks; all waiting is in :meth:`Channel._wait`, which also watches the server's alarm.
 - The client has left when its end of input arrives, half-closed or not: HTTP clients do not half-close.
 - What a client sends before it is asked for it is kept for :meth:`Channel.receive`.
-- With ``ignore_close`` set, leaving is reported once and then ignored: writes go nowhere, pauses last their time.
+- With ``ignore_close`` set, leaving is reported once and then ignored: writes go on, pauses last their time.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _EVENT_POLL = 0.002
 
 
-class ClientLeft(Exception):  # noqa: N818 - not an error: it ends the conversation
+class ClientLeft(Exception):
     """The client closed or reset the connection."""
 
 
-class ServerClosing(Exception):  # noqa: N818 - not an error either
+class ServerClosing(Exception):
     """The server is being closed."""
 
 
@@ -68,11 +68,12 @@ class Channel:
         self._socket = connection
         self._alarm = alarm
         self._early = bytearray()
+        self._broken = False
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._selector = selectors.DefaultSelector()
         self._selector.register(alarm.receiver, _READ)
-        self._selector.register(connection, _READ)
+        self._watched = 0
 
     # ---- reading ----
 
@@ -102,12 +103,13 @@ class Channel:
     def _leave(self) -> None:
         if not self.client_left:
             self.client_left = True
-            self._selector.unregister(self._socket)
             if self.on_client_left is not None:
                 self.on_client_left()
 
-    def notice(self) -> None:
-        """Looks whether the client has left, without waiting. Raises ClientLeft unless that is to be ignored."""
+    def _notice(self) -> None:
+        """Raises, without waiting, ServerClosing or ClientLeft (unless ignored) if there is reason to."""
+        if self._alarm.rung.is_set():
+            raise ServerClosing
         self._read()
         if self.client_left and not self.ignore_close:
             raise ClientLeft
@@ -116,22 +118,23 @@ class Channel:
 
     def send(self, data: bytes) -> None:
         """Hands all of `data` to the system. Raises ClientLeft (unless ignored) and ServerClosing."""
-        self.notice()
+        self._notice()
         rest = memoryview(data)
-        while rest and not self.client_left:
+        while rest and not self._broken:
             try:
                 rest = rest[self._socket.send(rest) :]
             except BlockingIOError:
-                self._wait(None, _READ | _WRITE)
-                self.notice()
+                self._wait(None, to_write=True)
+                self._notice()
             except ConnectionError:
+                self._broken = True
                 self._leave()
-                self.notice()
+                self._notice()
 
     def pause(self, seconds: float | None, until: threading.Event | None = None) -> None:
         """Waits for `seconds` (None: for ever), at most until the event is set. Raises as :meth:`send`."""
         end = None if seconds is None else time.monotonic() + seconds
-        self.notice()
+        self._notice()
         while until is None or not until.is_set():
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
@@ -139,19 +142,25 @@ class Channel:
             if until is not None:
                 left = _EVENT_POLL if left is None else min(left, _EVENT_POLL)
             self._wait(left)
-            self.notice()
+            self._notice()
 
-    def _wait(self, seconds: float | None, events: int = _READ) -> None:
-        if self.client_left:
-            self._alarm.rung.wait(seconds)
-        else:
-            if events != _READ:
-                self._selector.modify(self._socket, events)
-            self._selector.select(seconds)
-            if events != _READ:
-                self._selector.modify(self._socket, _READ)
+    def _wait(self, seconds: float | None, *, to_write: bool = False) -> None:
+        """Waits for the alarm, for something to read (unless the client has left), or for room to write if so asked."""
+        self._watch((0 if self.client_left else _READ) | (_WRITE if to_write else 0))
+        self._selector.select(seconds)
         if self._alarm.rung.is_set():
             raise ServerClosing
+
+    def _watch(self, events: int) -> None:
+        if events == self._watched:
+            return
+        if self._watched == 0:
+            self._selector.register(self._socket, events)
+        elif events == 0:
+            self._selector.unregister(self._socket)
+        else:
+            self._selector.modify(self._socket, events)
+        self._watched = events
 
     # ---- the end ----
 

@@ -47,7 +47,7 @@ class Desk(Protocol):
         ...
 
 
-class _CutOff(Exception):  # noqa: N818 - the scripted end of a reply, no error
+class _CutOff(Exception):
     """The connection was closed or reset as scripted."""
 
 
@@ -76,7 +76,8 @@ class Connection:
         played = self._played
         if played is not None and played.finished_at is None:
             played.client_closed_at = time.monotonic()
-        self._desk.client_left(self._number)
+        if self._channel.ignore_close:  # else the connection ends now, and counts as open until its socket is closed
+            self._desk.client_left(self._number)
 
     def _exchange(self) -> bool:
         """One request and its reply; whether another may follow."""

@@ -48,7 +48,10 @@ _CLAIMS: tuple[tuple[str, tuple[int, ...]], ...] = (
     (". I am fetching both tide tables now.", ()),
 )
 # The smallest PNG there is: one transparent pixel.
-_IMAGE = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+_IMAGE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAA"
+    "DUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
 
 
 def replies(*, delay: float = DELAY) -> tuple[Reply, Reply]:
