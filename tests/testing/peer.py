@@ -25,8 +25,12 @@ class Peer:
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(TIMEOUT)
-        self.socket.connect(("127.0.0.1", server.port))
         self._unread = b""
+        try:
+            self.socket.connect(("127.0.0.1", server.port))
+        except OSError:
+            self.socket.close()
+            raise
 
     def __enter__(self) -> Self:
         return self

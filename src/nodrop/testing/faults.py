@@ -49,6 +49,7 @@ class Cut:
 
     ``"on_accept"`` closes or resets the connection before a request is read. It takes the reply from the script when a
     connection is opened, and so answers no request; on a connection that was there before, it is ``"before_headers"``.
+    A client may meet it while it connects, writes or reads.
     """
 
     at: Place | Literal["on_accept"]

@@ -116,7 +116,10 @@ class MistralServer:
             return len(self._open)
 
     def wait_until(self, condition: Callable[[], bool], *, timeout: float = 5.0, what: str = "the condition") -> None:
-        """Waits until `condition` holds; it is asked after each change. Raises TimeoutError after `timeout` seconds."""
+        """Waits until `condition` holds; it is asked after each change of the records, and must not block.
+
+        Raises TimeoutError after `timeout` seconds.
+        """
         with self._changed:
             if not self._changed.wait_for(condition, timeout):
                 raise TimeoutError(f"{what} did not come within {timeout} s")
