@@ -7,7 +7,7 @@ Three additions, each because content would vanish without it:
 - a last event that has no blank line after it is given out by :meth:`SSEDecoder.close`, marked ``cut``; whoever knows
   the payload's form decides whether it is whole;
 - a line that is no field and starts with ``{`` is a gateway's unframed JSON: it is given out as an event, joined with
-  the lines after it when it is spread over several;
+  the lines after it until its brackets are closed, or until a framed event begins (then it was broken);
 - other lines that are no field are counted in ``ignored_lines``, so that a body which is no event stream can be told.
 
 Data stays bytes: it is decoded once, by the JSON reader.
@@ -26,6 +26,7 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _FIELDS_WITHOUT_CONTENT: Final = frozenset({b"id", b"retry"})
+_JSON_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?')  # also one that the line ends in: so it never backtracks
 
 
 class ServerSentEvent(NamedTuple):
@@ -56,9 +57,10 @@ class SSEDecoder:
         self._size = 0
         self._event = ""
         self._unframed: list[bytes] = []
+        self._depth = 0  # of open brackets in it
 
     def feed(self, block: bytes) -> Iterator[ServerSentEvent]:
-        """The events that end in ``block``, one by one: those before an oversized one are given out before it raises."""
+        """The events that end in ``block``, one by one, so that those before an oversized one are given out."""
         if self._head is not None:
             block = self._without_bom(block)
         if self._after_cr and block:
@@ -82,7 +84,8 @@ class SSEDecoder:
         if rest:
             self._line.append(rest)
             self._line_size += len(rest)
-            self._check(self._line_size)
+            if self._line_size > self._max:
+                raise self._too_large()
 
     def close(self) -> Iterator[ServerSentEvent]:
         """The end of the input: the last event, if one is unfinished."""
@@ -115,12 +118,13 @@ class SSEDecoder:
 
     def _take(self, line: bytes) -> ServerSentEvent | None:
         if self._unframed:
-            return self._more_unframed(line)
+            if not line.startswith((b"data:", b"event:")):
+                return self._more_unframed(line)
+            broken = self._unframed_event(cut=False)
+            self._take(line)
+            return broken
         if line.startswith(b"data:"):
-            data = line[6:] if line[5:6] == b" " else line[5:]
-            self._size += len(data)
-            self._check(self._size)
-            self._data.append(data)
+            self._grow(self._data, line[6:] if line[5:6] == b" " else line[5:])
             return None
         if not line:
             if self._data:
@@ -137,24 +141,21 @@ class SSEDecoder:
         if name == b"event":
             self._event = value.removeprefix(b" ").decode("utf-8", "replace")
         elif name == b"data":  # a data line without a colon is an empty one
-            self._data.append(b"")
+            self._grow(self._data, b"")
         elif name and name not in _FIELDS_WITHOUT_CONTENT:  # an empty name is a comment
             self.ignored_lines += 1
 
     def _more_unframed(self, line: bytes) -> ServerSentEvent | None:
-        self._unframed.append(line)
-        self._size += len(line)
-        self._check(self._size)
-        # JSON strings hold no raw line ends, so a whole value ends at the end of a line: a one-line value at its
-        # last brace, a pretty-printed one at a brace in the first column.
-        first = len(self._unframed) == 1
-        whole = line.rstrip().endswith(b"}") if first else line.startswith(b"}")
-        return self._unframed_event(cut=False) if whole else None
+        self._grow(self._unframed, line)
+        # JSON strings hold no raw line ends, so each line can be read by itself.
+        bare = _JSON_STRING.sub(b"", line)
+        self._depth += bare.count(b"{") + bare.count(b"[") - bare.count(b"}") - bare.count(b"]")
+        return self._unframed_event(cut=False) if self._depth <= 0 else None
 
     def _unframed_event(self, *, cut: bool) -> ServerSentEvent:
         event = ServerSentEvent(b"\n".join(self._unframed), cut=cut, unframed=True)
         self._unframed.clear()
-        self._size = 0
+        self._size = self._depth = 0
         return event
 
     def _dispatch(self, *, cut: bool) -> ServerSentEvent:
@@ -165,8 +166,13 @@ class SSEDecoder:
         self._event = ""
         return event
 
-    def _check(self, size: int) -> None:
-        if size > self._max:
-            raise StreamProtocolError(
-                f"one event of the stream is larger than {self._max} bytes; raise max_event_bytes if that is expected"
-            )
+    def _grow(self, lines: list[bytes], line: bytes) -> None:
+        self._size += len(line) + bool(lines)  # the line end between two lines counts: empty lines are bounded too
+        if self._size > self._max:
+            raise self._too_large()
+        lines.append(line)
+
+    def _too_large(self) -> StreamProtocolError:
+        return StreamProtocolError(
+            f"one event of the stream is larger than {self._max} bytes; raise max_event_bytes if that is expected"
+        )
