@@ -42,5 +42,13 @@ lock: .venv/dev.stamp ## pin the dependencies anew
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o requirements/runtime.txt pyproject.toml
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --extra dev -o requirements/dev.txt pyproject.toml
 
+.cache/peers/stamp: benchmarks/requirements-peers.txt
+	$(PYTHON) -m venv .cache/peers
+	.cache/peers/bin/python -m pip install --quiet -r benchmarks/requirements-peers.txt
+	@touch $@
+
+benchmark: .venv/dev.stamp .cache/peers/stamp ## CPU per event beside a bare loop and the official client, in about ten minutes
+	$(BIN)/python benchmarks/floor.py --peers .cache/peers/bin/python
+
 clean: ## remove what the other targets made
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis dist build
