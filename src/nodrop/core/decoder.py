@@ -25,9 +25,9 @@ class Decoder:
         decoder.message
 
     ``feed`` and ``close`` never raise for what the server sent: the last event is :class:`nodrop.Failed` then, and
-    ``error`` is its exception. Nothing comes after the terminal event. ``model`` is the id that was asked for; ``rates``
-    the rate card for the cost estimate; ``unknown_fields`` keeps or rejects fields that nobody knows; one event may
-    have ``max_event_bytes`` at most; ``now`` gives Unix milliseconds.
+    ``error`` is its exception. Nothing comes after the terminal event. ``model`` is the id that was asked for;
+    ``rates`` the rate card for the cost estimate; ``unknown_fields`` keeps or rejects fields that nobody knows; one
+    event may have ``max_event_bytes`` at most; ``now`` gives Unix milliseconds.
     """
 
     def __init__(

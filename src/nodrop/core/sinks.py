@@ -1,13 +1,13 @@
 """What the body of one attempt is poured into: bytes in, items out (events of a message, or wire chunks).
 
-``feed``, ``close`` and ``whole`` never raise for what the server sent: they set ``error``. After a good end ``finished``
-is true. Either ends the reading: what comes after it is not looked at.
+``feed``, ``close`` and ``whole`` never raise for what the server sent: they set ``error``. After a good end
+``finished`` is true. Either ends the reading: what comes after it is not looked at.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from nodrop.content import AssistantMessage
@@ -26,6 +26,7 @@ from nodrop.errors import (
 )
 from nodrop.events import Done, Event, Failed
 from nodrop.rate_card import RateCard
+from nodrop.rate_limit import rate_limits
 from nodrop.wire import ChatCompletionResponse, CompletionChunk
 
 DONE_MARKER: Final = b"[DONE]"
@@ -126,6 +127,9 @@ class Sink(ABC, Generic[Item]):
 
     # ---- what each kind of sink does ----
 
+    def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
+        """The response head, before any of the body. ``headers`` are lower-cased."""
+
     @property
     @abstractmethod
     def delivered(self) -> bool:
@@ -149,7 +153,7 @@ class Sink(ABC, Generic[Item]):
 
 
 class MessageSink(Sink[Event]):
-    """Builds a message. ``facts`` are fields of it that come from the response head."""
+    """Builds a message, with the facts of the response head on it."""
 
     def __init__(
         self,
@@ -161,7 +165,7 @@ class MessageSink(Sink[Event]):
         max_event_bytes: int,
     ) -> None:
         super().__init__(max_event_bytes=max_event_bytes)
-        self.facts: dict[str, Any] = {}
+        self._facts: dict[str, Any] = {}
         self._assembler = Assembler(model=model, rates=rates, now=now, unknown_fields=unknown_fields)
         self._stop_reason: Literal["stop", "length", "toolUse"] | None = None
         self._final: AssistantMessage | None = None
@@ -170,10 +174,13 @@ class MessageSink(Sink[Event]):
     def delivered(self) -> bool:
         return bool(self._assembler.blocks)
 
+    def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
+        self._facts = {"request_id": request_id, "rate_limit": rate_limits(headers)}
+
     @property
     def message(self) -> AssistantMessage:
         """The message: a snapshot while it streams (``stop_reason`` is ``pending``), then the final one."""
-        return self._final or self._assembler.message("pending", **self.facts)
+        return self._final or self._assembler.message("pending", **self._facts)
 
     def note(self, kind: str, **details: Any) -> None:
         """Adds a diagnostic to the message."""
@@ -182,12 +189,12 @@ class MessageSink(Sink[Event]):
     def done(self) -> list[Event]:
         if self._stop_reason is None:
             raise LookupError("done() before the end of the answer")
-        self._final = self._assembler.message(self._stop_reason, **self.facts)
+        self._final = self._assembler.message(self._stop_reason, **self._facts)
         return [Done(self._stop_reason, self._final)]
 
     def failed(self, error: NodropError) -> list[Event]:
         reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
-        self._final = self._assembler.message(reason, error_message=str(error), **self.facts)
+        self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
         if isinstance(error, APIError | AbortedError | UnsupportedContentError):
             error.partial = self._final
         return [Failed(reason, self._final, error)]
@@ -249,7 +256,7 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
     def _walked(self, walked: Walked, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
         if walked.error is None and isinstance(walked.chunk, CompletionChunk):
             self._chunk(walked.chunk, out)
-        elif walked.error is None and walked.chunk is not None:
+        elif walked.error is None and isinstance(walked.chunk, ChatCompletionResponse):
             self._response(walked.chunk, out)
         else:
             error = walked.error or StreamProtocolError("the models refuse an event and nothing says why")

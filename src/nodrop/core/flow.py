@@ -1,0 +1,316 @@
+"""The life of one request, written once: send, read, decode, wait, try again, end.
+
+It is a generator that yields commands and is sent replies; the sync and the async client are each a small loop that
+carries them out. It reads the clock that it is given and draws from the random source that it is given; it never
+waits, reads or sends itself.
+
+    command          reply
+    Send(deadline)   Head, or Broken / Expired / ABORTED
+    Read(deadline)   bytes, END, or Broken / Expired / ABORTED
+    Wait(seconds)    None, or ABORTED
+    Emit(items)      None; the items are for the consumer
+    Settle()         None; a good end: let the connection be used again if its last bytes are there already
+    Drop()           None; a bad one: close the connection
+
+Rules: ``start`` is given out once, after the first 2xx head. After content has been given out nothing is sent again.
+Whatever happens, the last thing given out is the terminal event, and its message holds what had arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
+
+from nodrop.core.retry import GiveUp, RetryPolicy, after_failure
+from nodrop.core.server_errors import error_from_response, request_id_of
+from nodrop.core.sinks import Sink
+from nodrop.errors import (
+    AbortedError,
+    APIError,
+    ConnectionFailed,
+    NodropError,
+    Phase,
+    RequestTimedOut,
+    StreamProtocolError,
+)
+
+Item = TypeVar("Item")
+_ERROR_BODY_BYTES: Final = 1024 * 1024
+_WHOLE_BODY_BYTES: Final = 256 * 1024 * 1024
+
+
+# ---- commands ----
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send the request and wait for the response head, until ``deadline`` on the flow's clock."""
+
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Read the next bytes of the body, until ``deadline`` on the flow's clock."""
+
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait before the next attempt. ``attempt`` (from 1) is the one that failed, with ``error``."""
+
+    seconds: float
+    attempt: int
+    error: NodropError
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Generic[Item]):
+    """Hand ``items`` to the consumer."""
+
+    items: list[Item]
+
+
+class Settle:
+    """The answer is whole."""
+
+
+class Drop:
+    """The exchange is over before its end: close its connection."""
+
+
+# ---- replies ----
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a response; ``headers`` are lower-cased."""
+
+    status: int
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The transport failed. ``text`` names its exception class, and says what it says."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The deadline passed, or a timeout of the transport's own: then ``phase`` says which."""
+
+    phase: Literal["connect", "silence"] | None = None
+
+
+class End:
+    """The end of the body."""
+
+
+class Aborted:
+    """The caller aborted."""
+
+
+END: Final = End()
+ABORTED: Final = Aborted()
+
+Command: TypeAlias = Send | Read | Wait | Emit[Item] | Settle | Drop
+Reply: TypeAlias = Head | bytes | End | Broken | Expired | Aborted | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Bounds in seconds.
+
+    ``connect``: reaching the server. ``silence``: no event, the wait for the head included; comments do not count.
+    ``total``: the whole request, retries and all; ``None`` for no bound.
+    """
+
+    connect: float = 10.0
+    silence: float = 300.0
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[Item]):
+    """What one request needs: a fresh sink for each attempt, its bounds, and the sources of time and chance.
+
+    ``clock`` is monotonic, in seconds; ``wall`` gives Unix seconds; ``chance`` gives numbers from 0 to 1. ``path`` is
+    the path of the URL, for errors. ``opening`` gives what is handed out first.
+    """
+
+    new_sink: Callable[[], Sink[Item]]
+    opening: Callable[[], list[Item]]
+    timeouts: Timeouts
+    retries: RetryPolicy
+    clock: Callable[[], float]
+    wall: Callable[[], float]
+    chance: Callable[[], float]
+    path: str = ""
+
+
+class RequestFlow(Generic[Item]):
+    """One request. ``run`` is the generator; ``sink`` is that of the current attempt, ``error`` how it ended.
+
+    ``refused`` is a local failure known before anything is sent: then the terminal item is all that comes.
+    """
+
+    def __init__(self, plan: Plan[Item], *, refused: NodropError | None = None) -> None:
+        self.sink: Sink[Item] = plan.new_sink()
+        self.error: NodropError | None = None
+        self.attempts = 0
+        self._plan = plan
+        self._refused = refused
+        self._opened = False
+        self._began = plan.clock()
+        self._head: Head | None = None
+
+    def run(self) -> Generator[Command[Item], Reply, None]:
+        """The commands of the whole life. Ends after the terminal item was emitted."""
+        if self._refused is not None:
+            yield from self._fail(self._refused)
+            return
+        while True:
+            self.attempts += 1
+            error = yield from self._attempt()
+            if error is None:
+                yield Emit(self.sink.done())
+                yield Settle()
+                return
+            yield Drop()
+            decision = after_failure(
+                error,
+                attempt=self.attempts,
+                delivered=self.sink.delivered,
+                policy=self._plan.retries,
+                jitter=self._plan.chance(),
+            )
+            if isinstance(decision, GiveUp):
+                yield from self._fail(error, decision.why)
+                return
+            wait = decision.wait
+            left = self._total_left()
+            if left is not None and wait >= left:
+                yield from self._fail(error, "the next attempt would begin after the total timeout")
+                return
+            if (yield Wait(wait, self.attempts, error)) is ABORTED:
+                yield from self._fail(AbortedError())
+                return
+            self.sink = self._plan.new_sink()
+
+    def _attempt(self) -> Generator[Command[Item], Reply, NodropError | None]:
+        """One attempt; gives its error, or ``None`` when the answer is whole."""
+        plan = self._plan
+        self._head = None
+        sent = plan.clock()
+        reply = yield Send(self._bounded(sent + plan.timeouts.connect + plan.timeouts.silence))
+        if not isinstance(reply, Head):
+            return self._transport_error(reply, "before it answered")
+        self._head = reply
+        if not 200 <= reply.status < 300:
+            return (yield from self._refusal(reply))
+        self.sink.head(request_id_of(reply.headers), reply.headers)
+        if not self._opened:
+            self._opened = True
+            yield Emit(plan.opening())
+        kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind.endswith("json"):
+            return (yield from self._whole_body())
+        return (yield from self._stream())
+
+    def _stream(self) -> Generator[Command[Item], Reply, NodropError | None]:
+        sink, clock, silence = self.sink, self._plan.clock, self._plan.timeouts.silence
+        events = -1
+        deadline = 0.0
+        while True:
+            if sink.events != events:  # only an event ends a silence: a comment does not
+                events = sink.events
+                deadline = self._bounded(clock() + silence)
+            reply = yield Read(deadline)
+            if isinstance(reply, bytes):
+                items = sink.feed(reply)
+            elif reply is END:
+                items = sink.close()
+            else:
+                return self._transport_error(reply, "while the answer was read")
+            if items:
+                yield Emit(items)
+            if sink.error is not None or sink.finished:
+                return sink.error
+
+    def _whole_body(self) -> Generator[Command[Item], Reply, NodropError | None]:
+        body = yield from self._body(_WHOLE_BODY_BYTES)
+        if not isinstance(body, bytes):
+            return self._transport_error(body, "while the answer was read")
+        if len(body) >= _WHOLE_BODY_BYTES:
+            return StreamProtocolError(f"the body is larger than {_WHOLE_BODY_BYTES} bytes")
+        items = self.sink.whole(body)
+        if items:
+            yield Emit(items)
+        return self.sink.error
+
+    def _refusal(self, head: Head) -> Generator[Command[Item], Reply, NodropError]:
+        body = yield from self._body(_ERROR_BODY_BYTES)
+        if isinstance(body, Aborted):
+            return AbortedError()
+        # A body that broke off does not hide the status, which is the cause.
+        said = body if isinstance(body, bytes) else b""
+        return error_from_response(head.status, head.headers, said, path=self._plan.path, now=self._plan.wall())
+
+    def _body(self, limit: int) -> Generator[Command[Item], Reply, bytes | Reply]:
+        """The whole body, at most about ``limit`` bytes of it, or the reply that ended it."""
+        pieces: list[bytes] = []
+        size = 0
+        while size < limit:
+            reply = yield Read(self._bounded(self._plan.clock() + self._plan.timeouts.silence))
+            if isinstance(reply, bytes):
+                pieces.append(reply)
+                size += len(reply)
+            elif reply is END:
+                break
+            else:
+                return reply
+        return b"".join(pieces)
+
+    def _fail(self, error: NodropError, why: str = "") -> Generator[Command[Item], Reply, None]:
+        if isinstance(error, APIError):
+            error.attempts = self.attempts
+            if error.request_id is None and self._head is not None:
+                error.request_id = request_id_of(self._head.headers)
+        if why:
+            error.args = (f"{error}; {why}",)
+        self.error = error
+        yield Emit(self.sink.failed(error))
+
+    def _transport_error(self, reply: Reply, when: str) -> NodropError:
+        match reply:
+            case Aborted():
+                return AbortedError()
+            case Broken():
+                return ConnectionFailed(f"the connection failed {when} ({reply.text})")
+            case Expired():
+                return self._timeout(reply)
+            case _:
+                raise TypeError(f"no reply to a read or a send: {type(reply).__name__}")
+
+    def _timeout(self, reply: Expired) -> RequestTimedOut:
+        bounds = self._plan.timeouts
+        left = self._total_left()
+        if left is not None and left <= 0 and bounds.total is not None:
+            text = f"the request took longer than {bounds.total:g} s (the total timeout)"
+            return RequestTimedOut(text, phase="total", seconds=bounds.total)
+        phase: Phase = reply.phase or "silence"
+        seconds = bounds.connect if phase == "connect" else bounds.silence
+        what = "no connection" if phase == "connect" else "no event"
+        return RequestTimedOut(f"{what} within {seconds:g} s (the {phase} timeout)", phase=phase, seconds=seconds)
+
+    def _bounded(self, deadline: float) -> float:
+        total = self._plan.timeouts.total
+        return deadline if total is None else min(deadline, self._began + total)
+
+    def _total_left(self) -> float | None:
+        total = self._plan.timeouts.total
+        return None if total is None else self._began + total - self._plan.clock()
