@@ -1,0 +1,114 @@
+"""From a :class:`Context` to the body of a request.
+
+Stateless: the body holds the whole history, every time. What becomes of each message is in ``transcript``, of each
+option in ``options``. The body is validated through the generated ``ChatCompletionRequest`` before it is handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from nodrop.content import Context, Diagnostic, Message, SystemMessage, Tool, UserMessage
+from nodrop.core.rejections import path_key
+from nodrop.errors import ConfigurationError
+from nodrop.options import RequestOptions, body_fields, checked, extra_body, flag, given, server_tools
+from nodrop.rate_card import RateCard
+from nodrop.system import folded_system
+from nodrop.tools import wire_tool
+from nodrop.transcript import wire_messages
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRequest:
+    """A request, ready to be sent. ``body`` is its JSON: what was not set is not in it.
+
+    ``diagnostics`` tell what was left out on purpose; they belong on the message of the answer.
+    """
+
+    body: dict[str, Any] = field(repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def build_request(
+    model: str,
+    context: Context,
+    options: RequestOptions,
+    *,
+    rates: RateCard,
+    takes_images: bool | None = None,
+) -> BuiltRequest:
+    """The request that asks ``model`` to go on with ``context``. Nothing of the caller's is changed or kept.
+
+    ``rates`` says whether the model takes images, unless ``takes_images`` does; a model that it lacks is sent them.
+    The body has no ``stream`` key: that is the caller's to add.
+
+    Raises :class:`nodrop.ConfigurationError` for a wrong option, a result without a call, or a history with nothing to
+    send, and :class:`nodrop.UnsupportedContentError` for a block that cannot be sent.
+    """
+    if not model.strip():
+        raise ConfigurationError("no model: name one, for example 'mistral-medium-latest'")
+    system = folded_system(context)
+    fields = body_fields(options, tool_names=[tool.name for tool in system.tools])
+    more = extra_body(options)
+    tools = [wire_tool(tool) for tool in system.tools] + server_tools(options)
+    if takes_images is None:
+        known = rates.find(model)
+        takes_images = known is None or known.takes_images
+    transcript = wire_messages(
+        context.messages,
+        model=model,
+        takes_images=takes_images,
+        replay_thinking=flag(options, "replay_thinking"),
+        prefix=given(options, "prefix"),
+    )
+    messages = [*system.messages, *transcript.messages]
+    if not messages:
+        raise ConfigurationError("nothing to send: the history has no message with content")
+    fields = {"model": model, "messages": messages, **({"tools": tools} if tools else {}), **fields}
+    body: dict[str, Any] = checked(fields).model_dump(mode="json")
+    return BuiltRequest(body={**body, **more}, diagnostics=transcript.diagnostics)
+
+
+def as_context(
+    value: str | Sequence[Message] | Context,
+    *,
+    system_prompt: str | None = None,
+    tools: Sequence[Tool] | None = None,
+) -> Context:
+    """The context that ``value`` stands for: a prompt, messages, or a context as it is.
+
+    ``system_prompt`` comes before the messages. Raises :class:`nodrop.ConfigurationError` when it, or ``tools``, are
+    given beside a context that has its own, and when a message is none.
+    """
+    if isinstance(value, Context):
+        return _completed(value, system_prompt, tools)
+    messages: object = [UserMessage(content=value)] if isinstance(value, str) else value
+    if not isinstance(messages, list | tuple):
+        raise ConfigurationError(
+            f"what to send must be a string, a list of messages, or a Context, not a Python {type(value).__name__}"
+        )
+    try:
+        return Context.model_validate(
+            {"messages": [*messages], "tools": [*(tools or ())], "system_prompt": system_prompt}  # pyright: ignore[reportUnknownArgumentType]
+        )
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in found["loc"])
+    raise ConfigurationError(f"{where} is not what the content model has there ({found['type']})")
+
+
+def _completed(context: Context, system_prompt: str | None, tools: Sequence[Tool] | None) -> Context:
+    messages, all_tools = context.messages, context.tools
+    if system_prompt is not None:
+        if messages and isinstance(messages[0], SystemMessage):
+            raise ConfigurationError("the context has a system prompt already; give one or the other")
+        messages = [SystemMessage(content=system_prompt), *messages]
+    if tools is not None:
+        if all_tools:
+            raise ConfigurationError("the context has tools already; give the one or the other")
+        all_tools = [*tools]
+    return context.model_copy(update={"messages": [*messages], "tools": [*all_tools]})
