@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from nodrop.content import AssistantMessage, Message, ToolCall, ToolResultMessage
 from nodrop.errors import ConfigurationError
-from nodrop.tool_ids import shown_id
+from nodrop.request.tool_ids import shown_id
 
 
 @dataclass(slots=True, eq=False)

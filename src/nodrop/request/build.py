@@ -17,9 +17,9 @@ from nodrop.core.rejections import path_key
 from nodrop.errors import ConfigurationError
 from nodrop.options import RequestOptions, body_fields, checked, extra_body, flag, given, server_tools
 from nodrop.rate_card import RateCard
-from nodrop.system import folded_system
-from nodrop.tools import wire_tool
-from nodrop.transcript import wire_messages
+from nodrop.request.system import folded_system
+from nodrop.request.tools import wire_tool
+from nodrop.request.transcript import wire_messages
 
 
 @dataclass(frozen=True, slots=True)

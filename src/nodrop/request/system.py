@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from nodrop.content import Context, SystemMessage, TextContent, Tool
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import ConfigurationError
-from nodrop.unsendable import unsendable
+from nodrop.request.unsendable import unsendable
 
 
 class FoldedSystem(NamedTuple):

@@ -36,9 +36,9 @@ from nodrop.core.surrogates import without_surrogates
 from nodrop.core.tool_calls import compact_json
 from nodrop.errors import ConfigurationError
 from nodrop.json_values import json_copy
-from nodrop.pairing import Pairs, Slot, paired
-from nodrop.tool_ids import wire_ids
-from nodrop.unsendable import unsendable
+from nodrop.request.pairing import Pairs, Slot, paired
+from nodrop.request.tool_ids import wire_ids
+from nodrop.request.unsendable import unsendable
 
 IMAGE_OMITTED: Final = "[image omitted: the model takes no images]"
 NO_RESULT: Final = "No result provided"
