@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check generate bump lint types lock benchmark clean
+.PHONY: help setup demo test check generate bump ledger lint types lock benchmark clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,12 @@ check: .venv/dev.stamp ## the build gate, the linters, two strict type checkers,
 
 generate: .venv/dev.stamp ## write src/nodrop/wire from openapi/mistral.yaml
 	$(BIN)/python -m codegen generate
+
+bump: .venv/dev.stamp ## take in an upstream document: make bump SPEC=<file or URL> [SOURCE=<name for the lock>]
+	@$(BIN)/python -m codegen bump "$(SPEC)" --source "$(SOURCE)"
+
+ledger: .venv/dev.stamp ## write the ledger entries that follow from decisions already made
+	@$(BIN)/python -m codegen ledger
 
 lock: .venv/dev.stamp ## pin the dependencies anew
 	$(BIN)/pip-compile --quiet --upgrade --strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links -o requirements/runtime.txt pyproject.toml

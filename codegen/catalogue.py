@@ -40,16 +40,24 @@ class Union:
         """The tags, in order."""
         return [member.tag for member in self.members]
 
+    def values(self) -> tuple[str, ...]:
+        """What tells its members apart, for those who treat unions and enums alike."""
+        return tuple(self.tags())
+
 
 @dataclass(frozen=True, slots=True)
 class Enum:
     """A closed list of values. `fields` are the fields (`Owner.property`) that hold it."""
 
     name: str
-    values: tuple[str, ...]
+    members: tuple[str, ...]
     fields: tuple[str, ...]
     arrives: tuple[str, ...]
     pointer: str
+
+    def values(self) -> tuple[str, ...]:
+        """The values, in order."""
+        return self.members
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +85,12 @@ class Catalogue:
     unions: dict[str, Union] = field(default_factory=dict[str, Union])
     enums: dict[str, Enum] = field(default_factory=dict[str, Enum])
     fields: dict[str, Field] = field(default_factory=dict[str, Field])
+    roots: tuple[str, ...] = ()  # the objects that are bodies
 
     def finish_reasons(self) -> list[str]:
         """Every value that a field called `finish_reason` can hold, besides null."""
         holders = [enum for enum in self.enums.values() if any(key.endswith(".finish_reason") for key in enum.fields)]
-        return sorted({value for enum in holders for value in enum.values})
+        return sorted({value for enum in holders for value in enum.members})
 
 
 def type_expression(schema: Json) -> str:
@@ -103,7 +112,8 @@ def type_expression(schema: Json) -> str:
 
 def build(document: Schema) -> Catalogue:
     """The catalogue of a normalised document."""
-    catalogue = Catalogue(document["info"]["version"])
+    roots = tuple(sorted(set(spec.references(spec.operation(document)["responses"]))))
+    catalogue = Catalogue(document["info"]["version"], roots=roots)
     named = spec.schemas(document)
     places = _places(document)
     holders: dict[str, list[str]] = {}
@@ -190,7 +200,7 @@ def _places(document: Schema) -> dict[str, list[str]]:
         walk(schema.get("additionalProperties"), _join(place, "*"), above)
 
     for status, response in spec.operation(document)["responses"].items():
-        for media, body in response["content"].items():
+        for media, body in sorted(response["content"].items(), reverse=True):  # the stream first: it is what people see
             event = target(body["schema"]) if media == "text/event-stream" else None
             if event is not None:
                 # The event's envelope is SSE's own: what people see is the JSON behind `data:`.
@@ -199,7 +209,7 @@ def _places(document: Schema) -> dict[str, list[str]]:
                     walk(value, "" if prop == "data" else f"event.{prop}", (event,))
             else:
                 walk(body["schema"], "" if status == STATUS_OK else "error body: ", ())
-    return found
+    return {name: sorted(places, key=lambda place: place.count(".")) for name, places in found.items()}
 
 
 def render(document: Schema) -> dict[str, str]:

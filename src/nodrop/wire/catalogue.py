@@ -59,9 +59,9 @@ UNIONS: Final[tuple[Union, ...]] = (
             "thinking": "ThinkChunk",
         },
         (
+            "choices[].delta.content[]",
             "choices[].message.content[]",
             "choices[].messages[].content[]",
-            "choices[].delta.content[]",
         ),
     ),
     Union(
@@ -72,9 +72,9 @@ UNIONS: Final[tuple[Union, ...]] = (
             "text": "TextChunk",
         },
         (
+            "choices[].delta.content[].content",
             "choices[].message.content[].content",
             "choices[].messages[].content[].content",
-            "choices[].delta.content[].content",
         ),
     ),
     Union(
@@ -86,9 +86,9 @@ UNIONS: Final[tuple[Union, ...]] = (
             "tool_reference": "ToolReferenceChunk",
         },
         (
+            "choices[].delta.content[].thinking[]",
             "choices[].message.content[].thinking[]",
             "choices[].messages[].content[].thinking[]",
-            "choices[].delta.content[].thinking[]",
         ),
     ),
 )
@@ -99,9 +99,9 @@ ENUMS: Final[tuple[Enum, ...]] = (
         ("code_interpreter", "document_library", "image_generation", "mistral_mcp", "web_search", "web_search_premium"),
         ("ToolReferenceChunk.tool",),
         (
+            "choices[].delta.content[].thinking[].tool",
             "choices[].message.content[].thinking[].tool",
             "choices[].messages[].content[].thinking[].tool",
-            "choices[].delta.content[].thinking[].tool",
         ),
     ),
     Enum(
@@ -117,12 +117,12 @@ ENUMS: Final[tuple[Enum, ...]] = (
         ("auto", "high", "low"),
         ("ImageURL.detail",),
         (
-            "choices[].message.content[].image_url.detail",
-            "choices[].message.content[].content.image_url.detail",
-            "choices[].messages[].content[].image_url.detail",
-            "choices[].messages[].content[].content.image_url.detail",
             "choices[].delta.content[].image_url.detail",
+            "choices[].message.content[].image_url.detail",
+            "choices[].messages[].content[].image_url.detail",
             "choices[].delta.content[].content.image_url.detail",
+            "choices[].message.content[].content.image_url.detail",
+            "choices[].messages[].content[].content.image_url.detail",
         ),
     ),
     Enum(
@@ -178,9 +178,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].input_audio",
             "choices[].message.content[].input_audio",
             "choices[].messages[].content[].input_audio",
-            "choices[].delta.content[].input_audio",
         ),
     ),
     Field(
@@ -189,9 +189,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"input_audio"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -552,8 +552,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | array[ContentChunk] | null",
         False,
         (
-            "choices[].messages[].content",
             "choices[].delta.content",
+            "choices[].messages[].content",
         ),
     ),
     Field(
@@ -562,8 +562,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "integer | null",
         False,
         (
-            "choices[].messages[].index",
             "choices[].delta.index",
+            "choices[].messages[].index",
         ),
     ),
     Field(
@@ -572,8 +572,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "map[any] | null",
         False,
         (
-            "choices[].messages[].metadata",
             "choices[].delta.metadata",
+            "choices[].messages[].metadata",
         ),
     ),
     Field(
@@ -582,8 +582,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
-            "choices[].messages[].role",
             "choices[].delta.role",
+            "choices[].messages[].role",
         ),
     ),
     Field(
@@ -592,8 +592,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
-            "choices[].messages[].tool_call_id",
             "choices[].delta.tool_call_id",
+            "choices[].messages[].tool_call_id",
         ),
     ),
     Field(
@@ -602,8 +602,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         "array[ToolCall] | null",
         False,
         (
-            "choices[].messages[].tool_calls",
             "choices[].delta.tool_calls",
+            "choices[].messages[].tool_calls",
         ),
     ),
     Field(
@@ -612,9 +612,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.content[].document_name",
             "choices[].message.content[].document_name",
             "choices[].messages[].content[].document_name",
-            "choices[].delta.content[].document_name",
         ),
     ),
     Field(
@@ -623,9 +623,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].document_url",
             "choices[].message.content[].document_url",
             "choices[].messages[].content[].document_url",
-            "choices[].delta.content[].document_url",
         ),
     ),
     Field(
@@ -634,9 +634,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"document_url"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -708,9 +708,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].file_id",
             "choices[].message.content[].file_id",
             "choices[].messages[].content[].file_id",
-            "choices[].delta.content[].file_id",
         ),
     ),
     Field(
@@ -719,9 +719,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"file"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -730,9 +730,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | map[any]",
         True,
         (
+            "choices[].delta.tool_calls[].function.arguments",
             "choices[].message.tool_calls[].function.arguments",
             "choices[].messages[].tool_calls[].function.arguments",
-            "choices[].delta.tool_calls[].function.arguments",
         ),
     ),
     Field(
@@ -741,9 +741,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.tool_calls[].function.name",
             "choices[].message.tool_calls[].function.name",
             "choices[].messages[].tool_calls[].function.name",
-            "choices[].delta.tool_calls[].function.name",
         ),
     ),
     Field(
@@ -762,12 +762,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         "ImageDetail | null",
         False,
         (
-            "choices[].message.content[].image_url.detail",
-            "choices[].message.content[].content.image_url.detail",
-            "choices[].messages[].content[].image_url.detail",
-            "choices[].messages[].content[].content.image_url.detail",
             "choices[].delta.content[].image_url.detail",
+            "choices[].message.content[].image_url.detail",
+            "choices[].messages[].content[].image_url.detail",
             "choices[].delta.content[].content.image_url.detail",
+            "choices[].message.content[].content.image_url.detail",
+            "choices[].messages[].content[].content.image_url.detail",
         ),
     ),
     Field(
@@ -776,12 +776,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
-            "choices[].message.content[].image_url.url",
-            "choices[].message.content[].content.image_url.url",
-            "choices[].messages[].content[].image_url.url",
-            "choices[].messages[].content[].content.image_url.url",
             "choices[].delta.content[].image_url.url",
+            "choices[].message.content[].image_url.url",
+            "choices[].messages[].content[].image_url.url",
             "choices[].delta.content[].content.image_url.url",
+            "choices[].message.content[].content.image_url.url",
+            "choices[].messages[].content[].content.image_url.url",
         ),
     ),
     Field(
@@ -790,12 +790,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | ImageURL",
         True,
         (
-            "choices[].message.content[].image_url",
-            "choices[].message.content[].content.image_url",
-            "choices[].messages[].content[].image_url",
-            "choices[].messages[].content[].content.image_url",
             "choices[].delta.content[].image_url",
+            "choices[].message.content[].image_url",
+            "choices[].messages[].content[].image_url",
             "choices[].delta.content[].content.image_url",
+            "choices[].message.content[].content.image_url",
+            "choices[].messages[].content[].content.image_url",
         ),
     ),
     Field(
@@ -804,12 +804,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"image_url"',
         True,
         (
-            "choices[].message.content[].type",
-            "choices[].message.content[].content.type",
-            "choices[].messages[].content[].type",
-            "choices[].messages[].content[].content.type",
             "choices[].delta.content[].type",
+            "choices[].message.content[].type",
+            "choices[].messages[].content[].type",
             "choices[].delta.content[].content.type",
+            "choices[].message.content[].content.type",
+            "choices[].messages[].content[].content.type",
         ),
     ),
     Field(
@@ -838,12 +838,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         "array[string | integer]",
         True,
         (
-            "choices[].message.content[].reference_ids",
-            "choices[].message.content[].thinking[].reference_ids",
-            "choices[].messages[].content[].reference_ids",
-            "choices[].messages[].content[].thinking[].reference_ids",
             "choices[].delta.content[].reference_ids",
+            "choices[].message.content[].reference_ids",
+            "choices[].messages[].content[].reference_ids",
             "choices[].delta.content[].thinking[].reference_ids",
+            "choices[].message.content[].thinking[].reference_ids",
+            "choices[].messages[].content[].thinking[].reference_ids",
         ),
     ),
     Field(
@@ -852,12 +852,12 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"reference"',
         True,
         (
-            "choices[].message.content[].type",
-            "choices[].message.content[].thinking[].type",
-            "choices[].messages[].content[].type",
-            "choices[].messages[].content[].thinking[].type",
             "choices[].delta.content[].type",
+            "choices[].message.content[].type",
+            "choices[].messages[].content[].type",
             "choices[].delta.content[].thinking[].type",
+            "choices[].message.content[].thinking[].type",
+            "choices[].messages[].content[].thinking[].type",
         ),
     ),
     Field(
@@ -866,9 +866,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "ResourceContent",
         True,
         (
+            "choices[].delta.content[].content",
             "choices[].message.content[].content",
             "choices[].messages[].content[].content",
-            "choices[].delta.content[].content",
         ),
     ),
     Field(
@@ -877,9 +877,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"resource"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -888,9 +888,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].uri",
             "choices[].message.content[].uri",
             "choices[].messages[].content[].uri",
-            "choices[].delta.content[].uri",
         ),
     ),
     Field(
@@ -899,9 +899,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "map[string | integer | number | boolean] | null",
         False,
         (
+            "choices[].delta.content[].metadata",
             "choices[].message.content[].metadata",
             "choices[].messages[].content[].metadata",
-            "choices[].delta.content[].metadata",
         ),
     ),
     Field(
@@ -910,9 +910,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"resource_link"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -921,9 +921,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].uri",
             "choices[].message.content[].uri",
             "choices[].messages[].content[].uri",
-            "choices[].delta.content[].uri",
         ),
     ),
     Field(
@@ -932,15 +932,15 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
-            "choices[].message.content[].content.text",
+            "choices[].delta.content[].text",
             "choices[].message.content[].text",
+            "choices[].messages[].content[].text",
+            "choices[].delta.content[].content.text",
+            "choices[].delta.content[].thinking[].text",
+            "choices[].message.content[].content.text",
             "choices[].message.content[].thinking[].text",
             "choices[].messages[].content[].content.text",
-            "choices[].messages[].content[].text",
             "choices[].messages[].content[].thinking[].text",
-            "choices[].delta.content[].content.text",
-            "choices[].delta.content[].text",
-            "choices[].delta.content[].thinking[].text",
         ),
     ),
     Field(
@@ -949,15 +949,15 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"text"',
         True,
         (
-            "choices[].message.content[].content.type",
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
+            "choices[].messages[].content[].type",
+            "choices[].delta.content[].content.type",
+            "choices[].delta.content[].thinking[].type",
+            "choices[].message.content[].content.type",
             "choices[].message.content[].thinking[].type",
             "choices[].messages[].content[].content.type",
-            "choices[].messages[].content[].type",
             "choices[].messages[].content[].thinking[].type",
-            "choices[].delta.content[].content.type",
-            "choices[].delta.content[].type",
-            "choices[].delta.content[].thinking[].type",
         ),
     ),
     Field(
@@ -966,9 +966,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "boolean",
         False,
         (
+            "choices[].delta.content[].closed",
             "choices[].message.content[].closed",
             "choices[].messages[].content[].closed",
-            "choices[].delta.content[].closed",
         ),
     ),
     Field(
@@ -977,9 +977,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.content[].signature",
             "choices[].message.content[].signature",
             "choices[].messages[].content[].signature",
-            "choices[].delta.content[].signature",
         ),
     ),
     Field(
@@ -988,9 +988,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "array[ThinkingPart]",
         True,
         (
+            "choices[].delta.content[].thinking",
             "choices[].message.content[].thinking",
             "choices[].messages[].content[].thinking",
-            "choices[].delta.content[].thinking",
         ),
     ),
     Field(
@@ -999,9 +999,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"thinking"',
         True,
         (
+            "choices[].delta.content[].type",
             "choices[].message.content[].type",
             "choices[].messages[].content[].type",
-            "choices[].delta.content[].type",
         ),
     ),
     Field(
@@ -1010,9 +1010,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "FunctionCall",
         True,
         (
+            "choices[].delta.tool_calls[].function",
             "choices[].message.tool_calls[].function",
             "choices[].messages[].tool_calls[].function",
-            "choices[].delta.tool_calls[].function",
         ),
     ),
     Field(
@@ -1021,9 +1021,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.tool_calls[].id",
             "choices[].message.tool_calls[].id",
             "choices[].messages[].tool_calls[].id",
-            "choices[].delta.tool_calls[].id",
         ),
     ),
     Field(
@@ -1032,9 +1032,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "integer",
         False,
         (
+            "choices[].delta.tool_calls[].index",
             "choices[].message.tool_calls[].index",
             "choices[].messages[].tool_calls[].index",
-            "choices[].delta.tool_calls[].index",
         ),
     ),
     Field(
@@ -1043,9 +1043,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.tool_calls[].type",
             "choices[].message.tool_calls[].type",
             "choices[].messages[].tool_calls[].type",
-            "choices[].delta.tool_calls[].type",
         ),
     ),
     Field(
@@ -1054,9 +1054,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.content[].thinking[].description",
             "choices[].message.content[].thinking[].description",
             "choices[].messages[].content[].thinking[].description",
-            "choices[].delta.content[].thinking[].description",
         ),
     ),
     Field(
@@ -1065,9 +1065,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.content[].thinking[].favicon",
             "choices[].message.content[].thinking[].favicon",
             "choices[].messages[].content[].thinking[].favicon",
-            "choices[].delta.content[].thinking[].favicon",
         ),
     ),
     Field(
@@ -1076,9 +1076,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string",
         True,
         (
+            "choices[].delta.content[].thinking[].title",
             "choices[].message.content[].thinking[].title",
             "choices[].messages[].content[].thinking[].title",
-            "choices[].delta.content[].thinking[].title",
         ),
     ),
     Field(
@@ -1087,9 +1087,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | BuiltInConnectors",
         True,
         (
+            "choices[].delta.content[].thinking[].tool",
             "choices[].message.content[].thinking[].tool",
             "choices[].messages[].content[].thinking[].tool",
-            "choices[].delta.content[].thinking[].tool",
         ),
     ),
     Field(
@@ -1098,9 +1098,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         '"tool_reference"',
         True,
         (
+            "choices[].delta.content[].thinking[].type",
             "choices[].message.content[].thinking[].type",
             "choices[].messages[].content[].thinking[].type",
-            "choices[].delta.content[].thinking[].type",
         ),
     ),
     Field(
@@ -1109,9 +1109,9 @@ FIELDS: Final[tuple[Field, ...]] = (
         "string | null",
         False,
         (
+            "choices[].delta.content[].thinking[].url",
             "choices[].message.content[].thinking[].url",
             "choices[].messages[].content[].thinking[].url",
-            "choices[].delta.content[].thinking[].url",
         ),
     ),
     Field(
@@ -1211,8 +1211,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         False,
         (
             "error body: detail[].ctx",
-            "error body: message.detail[].ctx",
             "error body: message[].ctx",
+            "error body: message.detail[].ctx",
         ),
     ),
     Field(
@@ -1222,8 +1222,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         False,
         (
             "error body: detail[].input",
-            "error body: message.detail[].input",
             "error body: message[].input",
+            "error body: message.detail[].input",
         ),
     ),
     Field(
@@ -1233,8 +1233,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         True,
         (
             "error body: detail[].loc",
-            "error body: message.detail[].loc",
             "error body: message[].loc",
+            "error body: message.detail[].loc",
         ),
     ),
     Field(
@@ -1244,8 +1244,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         True,
         (
             "error body: detail[].msg",
-            "error body: message.detail[].msg",
             "error body: message[].msg",
+            "error body: message.detail[].msg",
         ),
     ),
     Field(
@@ -1255,8 +1255,8 @@ FIELDS: Final[tuple[Field, ...]] = (
         True,
         (
             "error body: detail[].type",
-            "error body: message.detail[].type",
             "error body: message[].type",
+            "error body: message.detail[].type",
         ),
     ),
 )
