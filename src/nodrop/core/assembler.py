@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, assert_never
 
-from nodrop.content import AssistantMessage, Diagnostic, StopReason, TokenLogprobs, Usage
+from nodrop.content import AssistantMessage, Diagnostic, StopReason, Usage
 from nodrop.core.blocks import Blocks
 from nodrop.core.decisions import (
     CALL_TYPE,
@@ -44,6 +44,7 @@ from nodrop.wire import (
     ThinkChunk,
     ToolCall,
 )
+from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
 UnknownFields = Literal["keep", "reject"]
 
@@ -111,7 +112,8 @@ class Assembler:
             )
         if stop_reason == "error":
             raise ServerReportedError("the server ended the answer with finish_reason 'error' (server error)")
-        self.blocks.show_nameless_calls(out)
+        if self.blocks.nameless_calls:
+            raise StreamProtocolError(f"{self.blocks.nameless_calls} tool call(s) of the answer were never named")
         if not done_marker:
             self.note("no_done_marker")
         self.blocks.end(out)

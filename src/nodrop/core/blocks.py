@@ -16,7 +16,6 @@ from typing import Literal
 from nodrop.content import AssistantBlock, Citation, TextContent, ThinkingContent
 from nodrop.core.surrogates import SurrogateJoiner
 from nodrop.core.tool_calls import Fragment, OpenCall, ToolCallTable, finished_call, made_up_id
-from nodrop.errors import StreamProtocolError
 from nodrop.events import (
     Event,
     TextDelta,
@@ -167,13 +166,23 @@ class Blocks:
                 out.append(ToolCallDelta(call.content_index, piece))
         return oddity
 
-    def show_nameless_calls(self, out: list[Event]) -> None:
-        """Raises :class:`StreamProtocolError` for calls that were never named; first they are shown, as they are."""
-        nameless = [call for call in self._calls.calls if call.content_index is None]
-        for call in nameless:
-            self._show(call, out)
-        if nameless:
-            raise StreamProtocolError(f"{len(nameless)} tool call(s) of the answer were never named")
+    @property
+    def nameless_calls(self) -> int:
+        """How many calls were never named: they are held back still."""
+        return sum(call.content_index is None for call in self._calls.calls)
+
+    def settle(self, out: list[Event]) -> None:
+        """The answer failed: shows all that is held back (calls without a name, halves of a character).
+
+        The open block stays open.
+        """
+        if self._current is not None:
+            self._flush(self._current, out)
+            self._current = None
+        for call in self._calls.calls:
+            if call.content_index is None:
+                self._show(call, out)
+            self._flush_call(call, out)
 
     def end_calls(self, out: list[Event], *, cut: bool) -> None:
         """Ends every call, in order of index. ``cut``: the answer ended by length."""
@@ -181,11 +190,14 @@ class Blocks:
             index = call.content_index
             if index is None:
                 raise LookupError("a call that was never shown")
-            left = call.joiner.flush()
-            if left:
-                call.pieces.append(left)
-                out.append(ToolCallDelta(index, left))
+            self._flush_call(call, out)
             out.append(ToolCallEnd(index, finished_call(call, self._id_of(call), ended=True, cut=cut)))
+
+    def _flush_call(self, call: OpenCall, out: list[Event]) -> None:
+        left = call.joiner.flush()
+        if left and call.content_index is not None:
+            call.pieces.append(left)
+            out.append(ToolCallDelta(call.content_index, left))
 
     def _show(self, call: OpenCall, out: list[Event]) -> None:
         self.end(out)

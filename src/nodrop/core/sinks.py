@@ -194,10 +194,12 @@ class MessageSink(Sink[Event]):
 
     def failed(self, error: NodropError) -> list[Event]:
         reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
+        held_back: list[Event] = []
+        self._assembler.blocks.settle(held_back)
         self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
         if isinstance(error, APIError | AbortedError | UnsupportedContentError):
             error.partial = self._final
-        return [Failed(reason, self._final, error)]
+        return [*held_back, Failed(reason, self._final, error)]
 
     def _chunk(self, chunk: CompletionChunk, out: list[Event]) -> None:
         self._assembler.chunk(chunk, out)
