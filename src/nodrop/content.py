@@ -265,8 +265,8 @@ class Tool(_Model):
         """
         from nodrop.function_schema import describe
 
-        described = describe(function)
-        return cls(name=name or described.name, description=described.description, parameters=described.parameters)
+        described = describe(function, name)
+        return cls(name=described.name, description=described.description, parameters=described.parameters)
 
 
 class ToolName(_Model):

@@ -78,6 +78,55 @@ def strict_with_nulls(schema: Schema) -> Schema | str:
     return found[0] if found else changed
 
 
+def inlined(schema: Schema) -> Schema:
+    """``schema`` with its definitions (``$defs``) in the places that refer to them.
+
+    A definition that contains itself cannot be written out: it stays one, and so do the references to it.
+    """
+    definitions: Schema = schema.get("$defs", {})
+    uses = {name: _references(definition) for name, definition in definitions.items()}
+    recursive = {name for name in definitions if name in _reached(name, uses)}
+
+    def resolve(node: Schema) -> Schema:
+        name = _referred(node)
+        if name not in definitions or name in recursive:
+            return node
+        return {**_mapped(definitions[name], resolve), **{key: value for key, value in node.items() if key != "$ref"}}
+
+    out = _mapped({key: value for key, value in schema.items() if key != "$defs"}, resolve)
+    kept = {name: _mapped(definitions[name], resolve) for name in definitions if name in recursive}
+    return {**out, "$defs": kept} if kept else out
+
+
+def _referred(node: Schema) -> str | None:
+    reference: object = node.get("$ref")
+    return reference.removeprefix("#/$defs/") if isinstance(reference, str) else None
+
+
+def _references(schema: Schema) -> set[str]:
+    found: set[str] = set()
+
+    def note(node: Schema) -> Schema:
+        name = _referred(node)
+        if name is not None:
+            found.add(name)
+        return node
+
+    _mapped(schema, note)
+    return found
+
+
+def _reached(start: str, uses: dict[str, set[str]]) -> set[str]:
+    """The definitions that ``start`` leads to, itself among them only if it leads back."""
+    reached: set[str] = set()
+    ahead = [start]
+    while ahead:
+        for name in uses.get(ahead.pop(), set()) - reached:
+            reached.add(name)
+            ahead.append(name)
+    return reached
+
+
 def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
     """``schema`` with ``change`` done to every schema in it, the inner ones first."""
 
@@ -109,8 +158,7 @@ def _nullable(value: Any) -> Any:
 
 
 def _with_root(schema: Schema) -> Schema:
-    reference, definitions = schema.get("$ref"), schema.get("$defs", {})
-    name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
+    name, definitions = _referred(schema), schema.get("$defs", {})
     if name not in definitions:
         return schema
     return {**definitions[name], **{key: value for key, value in schema.items() if key != "$ref"}}
