@@ -22,7 +22,7 @@ from nodrop.core.decisions import (
     decision_for,
 )
 from nodrop.core.fields import FOREIGN
-from nodrop.core.rejections import malformed_frame, rejected_field, rejected_type, unknown_type
+from nodrop.core.rejections import malformed_frame, path_key, rejected_field, rejected_type, unknown_type
 from nodrop.core.server_errors import error_in_frame
 from nodrop.core.tool_calls import Fragment
 from nodrop.core.unmapped import UnmappedFields
@@ -83,6 +83,7 @@ class Assembler:
             self._candidate(choice.index, place)
             self._message(choice.delta, f"choices[{place}].delta", "choices.delta", out)
             self._end_of_choice(choice)
+        self._frame_extras(chunk)
 
     def whole(self, response: ChatCompletionResponse, out: list[Event]) -> None:
         """Maps a whole completion, with the errors of :meth:`chunk`."""
@@ -97,6 +98,7 @@ class Assembler:
             for number, part in enumerate(messages):
                 self._message(part, f"choices[{place}].messages[{number}]", "choices.messages", out)
             self._end_of_choice(choice)
+        self._frame_extras(response)
 
     def finish(self, out: list[Event], *, done_marker: bool) -> Literal["stop", "length", "toolUse"]:
         """The end of the input: ends all blocks and tells why the answer ended.
@@ -147,18 +149,21 @@ class Assembler:
         )
 
     def _frame(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
-        extra = frame.model_extra
-        if extra:
-            failure = error_in_frame({**extra, "object": frame.object, "id": frame.id, "choices": ()}, b"")
-            if failure is not None:
-                raise failure
-            self._unknown(extra, "")
         if frame.id and self._response_id is None:
             self._response_id = frame.id
         if frame.model:
             self._response_model = frame.model
         if frame.usage is not None and is_report(frame.usage):
             self._usage = read_usage(frame.usage)
+
+    def _frame_extras(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
+        """What stands beside the choices: an error of the server, fields that nobody knows."""
+        extra = frame.model_extra or {}
+        if extra or frame.object in ("error", "Error"):
+            failure = error_in_frame({**extra, "object": frame.object, "id": frame.id, "choices": ()}, b"")
+            if failure is not None:
+                raise failure
+            self._unknown(extra, "")
 
     def _candidate(self, index: int, place: int) -> None:
         number = index or place
@@ -264,7 +269,7 @@ class Assembler:
                 if value:
                     raise rejected_field(name, f"{message_path}.{name}", foreign)
                 continue
-            where = f"{base}.{name}" if base else name
+            where = f"{base}.{path_key(name)}" if base else path_key(name)
             if self._unknown_fields == "reject":
                 raise rejected_field(name, where, "nobody knows this field, and unknown_fields is 'reject'")
             first_at = self._unmapped.keep(base, name, value)

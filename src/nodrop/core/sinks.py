@@ -122,7 +122,7 @@ class Sink(ABC, Generic[Item]):
         elif body.lstrip().startswith(b"{") and not _is_json(body):
             raise StreamTruncatedError(f"the body ended inside its JSON, after {len(body)} bytes")
         else:
-            self._walked(walk(body), body, out)
+            self._walked(walk(body, body=True), body, out)
         self._end(out, done_marker=True)
 
     # ---- what each kind of sink does ----

@@ -11,7 +11,8 @@ Strict validation is meant: a ``true`` among reference ids must not become the c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
@@ -35,7 +36,7 @@ from nodrop.core.rejections import (
     unknown_type,
 )
 from nodrop.core.server_errors import error_in_frame
-from nodrop.core.surrogates import without_surrogates
+from nodrop.core.surrogates import is_nested_deeper, without_surrogates
 from nodrop.errors import NodropError, StreamProtocolError
 from nodrop.wire import (
     AssistantMessage,
@@ -56,8 +57,21 @@ _MAPPED_CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
     "reference": ReferenceChunk,
 }
 _QUOTED: Final = 200
-_EMPTY: Final[Mapping[str | int, Any]] = {"id": "", "object": "", "model": "", "created": 0, "usage": None}
-"""What stands in for a field of the envelope that is wrong, so that the content beside it is still mapped."""
+_BEFORE_DATA: Final = re.compile(r"\A[\s\x00-\x1f\x7f\ufeff\ufffd]+")  # what hides that data starts like JSON
+_MAX_DEPTH: Final = 200  # the fast path's own bound
+_EMPTY: Final[Mapping[str, Any]] = {
+    "choices": [],
+    "created": 0,
+    "delta": {},
+    "finish_reason": None,
+    "id": "",
+    "index": 0,
+    "model": "",
+    "object": "",
+    "usage": None,
+}
+"""What stands in for a field of the frame that is wrong, so that the content beside it is still mapped."""
+_REPAIRS: Final = 50  # of one frame, at most
 
 
 class Walked(NamedTuple):
@@ -101,45 +115,51 @@ def parse(data: bytes) -> tuple[object, list[str]]:
         text = data.decode("utf-8", "replace")
     fault: str
     try:
-        return json.loads(text), oddities
+        value: object = json.loads(text)
+        if not is_nested_deeper(value, _MAX_DEPTH):
+            return value, oddities
+        fault = "it is nested too deeply"
     except json.JSONDecodeError as error:
         fault = f"{error.msg} at character {error.pos} of {len(text)}"
     except RecursionError:
         fault = "it is nested too deeply"
     except ValueError:
         fault = "it holds a number that is too long"
-    stripped = text.lstrip()
+    stripped = _BEFORE_DATA.sub("", text)
     if stripped[:1] in ("{", "[", '"'):
         raise StreamProtocolError(f"the server sent data that is no JSON: {fault}")
     quoted = stripped[:_QUOTED] + ("…" if len(stripped) > _QUOTED else "")
     raise StreamProtocolError(f"the server sent data that is no JSON: {without_surrogates(quoted)}")
 
 
-def walk(data: bytes) -> Walked:
-    """The slow path. Raises what :func:`parse` raises, and the error that an error frame tells of."""
+def walk(data: bytes, *, body: bool = False) -> Walked:
+    """The slow path, for an event or a whole ``body``.
+
+    Raises what :func:`parse` raises, and the error that an error frame without choices tells of.
+    """
     value, oddities = parse(data)
     if not isinstance(value, dict):
         raise malformed_frame("", f"it is {json_kind(value)}, not an object")
     raw = cast(JSON, value)
     failure = error_in_frame(raw, data)
-    if failure is not None:
+    if failure is not None and not raw.get("choices"):
         raise failure
     clean: JSON = without_surrogates(raw)
     lone = clean != raw
     if lone:
         oddities.append("lone_surrogate")
-    whole = _is_whole(clean)
+    whole = _is_whole(clean, body=body)
     pruned, culprit = _prune_choices(clean, whole=whole)
     chunk, fault = _validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
     if chunk is not None and lone:
         _restore_surrogates(chunk, raw)
-    return Walked(chunk, culprit or fault, oddities, lone)
+    return Walked(chunk, failure or culprit or fault, oddities, lone)
 
 
-def _is_whole(value: JSON) -> bool:
+def _is_whole(value: JSON, *, body: bool) -> bool:
     choices = value.get("choices")
     first = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
-    return isinstance(first, dict) and ("message" in first or "messages" in first)
+    return isinstance(first, dict) and ("message" in first or "messages" in first) and (body or "delta" not in first)
 
 
 def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | None]:
@@ -147,7 +167,7 @@ def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | Non
     if not isinstance(choices, list):
         return value, None  # absent, or wrong: the models say so
     kept: list[JSON] = []
-    for place, choice in enumerate(cast("list[object]", choices)):
+    for place, choice in enumerate(cast("list[object]", choices)[:2]):  # the second one is an error by itself
         path = f"choices[{place}]"
         if not isinstance(choice, dict):
             return {**value, "choices": kept}, malformed_frame(path, f"it is {json_kind(choice)}, not an object")
@@ -161,19 +181,22 @@ def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | Non
 def _prune_choice(choice: JSON, path: str, *, whole: bool) -> tuple[JSON, NodropError | None]:
     culprit: NodropError | None = None
     pruned = dict(choice)
-    for key in ("message", "delta") if whole else ("delta",):
-        message = choice.get(key)
-        if isinstance(message, dict):
-            pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}")
+    key = "message" if whole else "delta"
+    message = choice.get(key)
+    if isinstance(message, dict):
+        pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}")
     messages = choice.get("messages")
-    if culprit is None and isinstance(messages, list):
+    if whole and isinstance(messages, list):
         kept: list[object] = []
-        for place, message in enumerate(cast("list[object]", messages)):
-            if isinstance(message, dict) and culprit is None:
-                pruned_message, culprit = _prune_message(cast(JSON, message), f"{path}.messages[{place}]")
-                kept.append(pruned_message)
-            elif culprit is None:
-                kept.append(message)
+        for place, part in enumerate(cast("list[object]", messages)):
+            where = f"{path}.messages[{place}]"
+            if culprit is not None:
+                break
+            if isinstance(part, dict):
+                pruned_part, culprit = _prune_message(cast(JSON, part), where)
+                kept.append(pruned_part)
+            else:
+                culprit = malformed_frame(where, f"it is {json_kind(part)}, not an object")
         pruned["messages"] = kept
     reason = choice.get("finish_reason")
     if culprit is None and reason is not None and decision_for(FINISH_REASON, reason) is None:
@@ -317,23 +340,47 @@ def _validated(
     Content was checked item by item before, so what is refused here is the frame around it.
     """
     first: NodropError | None = None
-    value = dict(value)
-    while True:
+    repaired = value
+    for _ in range(_REPAIRS):
         try:
-            return model.model_validate_json(json.dumps(value), strict=True), first
+            return model.model_validate_json(json.dumps(repaired), strict=True), first
         except ValidationError as error:
             problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        root = problem["loc"][0] if problem["loc"] else ""
         first = first or malformed_frame(_real_path(problem["loc"], value), _reason(problem["type"]))
-        if root not in _EMPTY or value.get(str(root), ...) == _EMPTY[root]:
-            return None, first
-        value[str(root)] = _EMPTY[root]
+        better = _repaired(repaired, problem["loc"])
+        if better is None:
+            break
+        repaired = better
+    return None, first
+
+
+def _repaired(value: JSON, steps: Sequence[int | str]) -> JSON | None:
+    """``value`` without the field that ``steps`` leads to, or with what stands in for it; ``None``: nothing helps."""
+    key = steps[0] if steps else None
+    if not isinstance(key, str):
+        return None
+    inner, rest = value.get(key), steps[1:]
+    better: JSON | None = None
+    if key in ("delta", "message") and isinstance(inner, dict):
+        better = _repaired(cast(JSON, inner), rest)
+        if better is not None:
+            return {**value, key: better}
+    elif key in ("choices", "messages") and isinstance(inner, list) and rest and isinstance(rest[0], int):
+        items = list(cast("list[object]", inner))
+        if isinstance(items[rest[0]], dict):
+            better = _repaired(cast(JSON, items[rest[0]]), rest[1:])
+        if better is not None:
+            items[rest[0]] = better
+            return {**value, key: items}
+    if key in _EMPTY:
+        return None if value.get(key, ...) == _EMPTY[key] else {**value, key: _EMPTY[key]}
+    return {name: kept for name, kept in value.items() if name != key} if key in value else None
 
 
 def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JSON) -> None:
     """Puts the lone surrogates back into the strings of the content, where the assembler joins them over deltas."""
     choices: Any = chunk.choices or ()
-    for choice, raw_choice in zip(choices, raw["choices"], strict=False):
+    for choice, raw_choice in zip(choices, raw.get("choices") or (), strict=False):
         pairs: list[tuple[Any, Any]] = [
             (getattr(choice, key, None), raw_choice.get(key)) for key in ("delta", "message")
         ]
