@@ -98,6 +98,18 @@ def inlined(schema: Schema) -> Schema:
     return {**out, "$defs": kept} if kept else out
 
 
+def property_names(schema: Schema) -> set[str]:
+    """The names of all properties and definitions in ``schema``."""
+    found: set[str] = set()
+
+    def note(node: Schema) -> Schema:
+        found.update(node.get("properties", {}), node.get("$defs", {}))
+        return node
+
+    _mapped(schema, note)
+    return found
+
+
 def _referred(node: Schema) -> str | None:
     reference: object = node.get("$ref")
     return reference.removeprefix("#/$defs/") if isinstance(reference, str) else None

@@ -48,14 +48,18 @@ class Pairs:
         return sum(not slot.failed and not slot.sent for slots in self.turns.values() for slot in slots)
 
 
+def failed(message: AssistantMessage) -> bool:
+    """Whether an answer ended in error or was aborted."""
+    return message.stop_reason in ("error", "aborted")
+
+
 def paired(messages: Sequence[Message]) -> Pairs:
     """Raises :class:`nodrop.ConfigurationError` naming the id of a result that no call before it waits for."""
     pairs = Pairs()
     by_id: dict[str, list[Slot]] = {}
     for place, message in enumerate(messages):
         if isinstance(message, AssistantMessage):
-            failed = message.stop_reason in ("error", "aborted")
-            slots = [Slot(call, place, failed) for call in message.tool_calls]
+            slots = [Slot(call, place, failed(message)) for call in message.tool_calls]
             if slots:
                 pairs.turns[place] = slots
             for slot in slots:

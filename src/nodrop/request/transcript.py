@@ -36,7 +36,7 @@ from nodrop.core.surrogates import without_surrogates
 from nodrop.core.tool_calls import compact_json
 from nodrop.errors import ConfigurationError
 from nodrop.json_values import json_copy
-from nodrop.request.pairing import Pairs, Slot, paired
+from nodrop.request.pairing import Pairs, Slot, failed, paired
 from nodrop.request.tool_ids import wire_ids
 from nodrop.request.unsendable import unsendable
 
@@ -62,7 +62,7 @@ def wire_messages(
     model: str,
     takes_images: bool,
     replay_thinking: bool,
-    prefix: bool | str | None = None,
+    prefix: object = None,
 ) -> Transcript:
     """See the rules above. ``prefix`` is the option of that name.
 
@@ -81,7 +81,7 @@ def wire_messages(
                 writer.assistant(place, message)
             case _:
                 assert_never(message)
-    _set_prefix(writer.out, prefix, messages)
+    writer.prefix(prefix)
     return Transcript(writer.out, writer.diagnostics())
 
 
@@ -92,13 +92,16 @@ class _Writer:
     replay_thinking: bool
     pairs: Pairs
     out: list[_Wire] = field(default_factory=list[_Wire])
-    ids: dict[Slot, str] = field(init=False)
     images_omitted: int = 0
+    ids: dict[Slot, str] = field(init=False)
+    # The last message, if it is an answer with text and without calls: the only one that may become a prefix.
+    open_answer: _Wire | None = None
 
     def __post_init__(self) -> None:
         self.ids = wire_ids(self.pairs.sent)
 
     def user(self, message: UserMessage) -> None:
+        self.open_answer = None
         if isinstance(message.content, str):
             content: str | list[_Wire] = without_surrogates(message.content)
         else:
@@ -107,6 +110,7 @@ class _Writer:
             self.out.append({"role": "user", "content": content})
 
     def assistant(self, place: int, message: AssistantMessage) -> None:
+        self.open_answer = None
         chunks: list[_Wire] = []
         for block in message.content:
             match block:
@@ -132,6 +136,27 @@ class _Writer:
             wire["tool_calls"] = [self._call(slot) for slot in slots]
         self.out.append(wire)
         self.out.extend(self._result(slot) for slot in slots)
+        if not slots and any(chunk["type"] == "text" for chunk in chunks):
+            self.open_answer = wire
+
+    def prefix(self, prefix: object) -> None:
+        match prefix:
+            case None | False:
+                return
+            case True:
+                if self.open_answer is None:
+                    raise ConfigurationError(
+                        "option prefix: the last message must be an answer with text and without tool calls"
+                    )
+                self.open_answer["prefix"] = True
+            case str():
+                if not prefix:
+                    raise ConfigurationError("option prefix: it is an empty text")
+                self.out.append({"role": "assistant", "content": without_surrogates(prefix), "prefix": True})
+            case _:
+                raise ConfigurationError(
+                    f"option prefix: it must be a text or True, not a Python {type(prefix).__name__}"
+                )
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
@@ -142,7 +167,7 @@ class _Writer:
         return tuple(found)
 
     def _replayed(self, message: AssistantMessage) -> bool:
-        return self.replay_thinking and message.model in ("", self.model) and not message_failed(message)
+        return self.replay_thinking and message.model in ("", self.model) and not failed(message)
 
     def _chunks(self, blocks: Sequence[UserBlock], role: str) -> list[_Wire]:
         chunks: list[_Wire] = []
@@ -194,26 +219,23 @@ class _Writer:
         return [_text(mark.strip()), *chunks]
 
 
-def message_failed(message: AssistantMessage) -> bool:
-    """Whether an answer ended in error or was aborted."""
-    return message.stop_reason in ("error", "aborted")
-
-
 def wire_arguments(call: ToolCall) -> str:
     """The arguments as a JSON string: the model's own text if it says what ``arguments`` says, else ``arguments``.
 
     Raises :class:`nodrop.ConfigurationError` naming the tool when ``arguments`` are no JSON.
     """
-    arguments: dict[str, Any] = json_copy(call.arguments, f"arguments of the call of {call.name[:64]!r}")
-    if call.complete and call.raw_arguments:
-        try:
-            said: object = json.loads(call.raw_arguments)
-        except (ValueError, RecursionError):
-            said = None
-        if without_surrogates(said) == arguments:
-            raw: str = without_surrogates(call.raw_arguments)
-            return raw
-    return compact_json(arguments)
+    if call.complete and call.raw_arguments and _says(call.raw_arguments, call.arguments):
+        raw: str = without_surrogates(call.raw_arguments)
+        return raw
+    return compact_json(json_copy(call.arguments, f"the arguments of a call of {call.name[:64]!r}"))
+
+
+def _says(raw: str, arguments: dict[str, Any]) -> bool:
+    """Whether the JSON text ``raw`` is ``arguments``. By their text: in Python 1, 1.0 and True are equal."""
+    try:
+        return json.dumps(json.loads(raw)) == json.dumps(arguments)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def _text(text: str) -> _Wire:
@@ -225,21 +247,3 @@ def _thinking(block: ThinkingContent) -> _Wire:
     if block.thinking_signature is not None:
         chunk["signature"] = without_surrogates(block.thinking_signature)
     return chunk
-
-
-def _set_prefix(out: list[_Wire], prefix: object, messages: Sequence[Message]) -> None:
-    match prefix:
-        case None | False:
-            return
-        case True:
-            if not out or out[-1]["role"] != "assistant" or not isinstance(messages[-1], AssistantMessage):
-                raise ConfigurationError(
-                    "option prefix: the last message of the history must be an answer with text and without tool calls"
-                )
-            out[-1]["prefix"] = True
-        case str():
-            if not prefix:
-                raise ConfigurationError("option prefix: it is an empty text")
-            out.append({"role": "assistant", "content": without_surrogates(prefix), "prefix": True})
-        case _:
-            raise ConfigurationError(f"option prefix: it must be a text or True, not a Python {type(prefix).__name__}")
