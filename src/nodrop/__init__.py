@@ -114,12 +114,14 @@ _HOME: Final = {
 _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module 'nodrop' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(module), name)
-    return found
+if not TYPE_CHECKING:  # a checker that saw this would take every misspelt name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        module = _MODULE_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module 'nodrop' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(module), name)
+        return found
 
 
 def __dir__() -> list[str]:
