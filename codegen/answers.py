@@ -23,12 +23,12 @@ def insert(table: Table, text: str) -> Edit:
 
 def delete(table: Table, row: Row) -> Edit:
     """A row taken out."""
-    return Edit("delete", str(table.file), row.line, "")
+    return Edit("delete", str(table.file), row.line, "", row.end - row.line + 1)
 
 
 def replace(table: Table, row: Row, text: str) -> Edit:
     """A row in place of another."""
-    return Edit("replace", str(table.file), row.line, f"    {text}")
+    return Edit("replace", str(table.file), row.line, f"    {text}", row.end - row.line + 1)
 
 
 def entry(field: Field, action: str, what: str) -> str:
@@ -63,38 +63,52 @@ def for_tag(root: Path, member: Member, table: Table, match: Match | None, catal
 def _rejecting(root: Path, match: Match, tag: str) -> Edit | None:
     """The tag in the arm that rejects most."""
     arms = [arm for arm in match.arms if arm.raises and arm.tags]
-    if not arms:
+    if not arms or tag in match.tags():
         return None
     arm = max(arms, key=lambda candidate: len(candidate.tags))
+    return pattern(root, match, arm, (*arm.tags, tag))
+
+
+def pattern(root: Path, match: Match, arm: Arm, tags: tuple[str, ...]) -> Edit:
+    """The arm with other tags, on as many lines as ruff gives it. Without any, the arm goes."""
     _, text = source(root, match.file)
-    line = text.splitlines()[arm.line - 1]
-    indent = line[: len(line) - len(line.lstrip())]
-    if arm.pattern_end > arm.line or not line.lstrip().startswith("case "):  # one alternative on each line already
-        last = text.splitlines()[arm.pattern_end - 1]
-        spaces = last[: len(last) - len(last.lstrip())]
-        return Edit("insert", str(match.file), arm.pattern_end, f"{spaces}| {python(tag)}")
-    alternatives = [python(name) for name in (*arm.tags, tag)]
+    lines = text.splitlines()
+    first = next(number for number in range(arm.line, 0, -1) if lines[number - 1].lstrip().startswith("case "))
+    if not tags:
+        return Edit("delete", str(match.file), first, "", arm.end - first + 1)
+    head = lines[first - 1]
+    indent = head[: len(head) - len(head.lstrip())]
+    alternatives = [python(name) for name in tags]
     joined = f"{indent}case {' | '.join(alternatives)}:"
     if len(joined) > _WIDTH:
         below = "".join(f"\n{indent}    | {name}" for name in alternatives[1:])
         joined = f"{indent}case (\n{indent}    {alternatives[0]}{below}\n{indent}):"
-    return Edit("replace", str(match.file), arm.line, joined)
+    return Edit("replace", str(match.file), first, joined, arm.body - first)
+
+
+def take_out(root: Path, table: Table, row: Row, match: Match | None) -> tuple[Answer, ...]:
+    """The row of a tag that is gone, and the tag in its arm."""
+    arm = next((arm for arm in match.arms if row.key in arm.tags), None) if match else None
+    edits = [delete(table, row)]
+    if match and arm:
+        edits.append(pattern(root, match, arm, tuple(tag for tag in arm.tags if tag != row.key)))
+    return (Answer("take it out", tuple(edits)),)
 
 
 def _mapping(root: Path, match: Match, member: Member, catalogue: Catalogue) -> Edit | None:
     """An arm like the shortest one that maps, reading the new class. What it does not map it keeps on `unmapped`."""
     _, text = source(root, match.file)
     lines = text.splitlines()
-    simple = [arm for arm in match.arms if not arm.raises and len(arm.reads) == 1 and arm.end == arm.line + 1]
+    simple = [arm for arm in match.arms if not arm.raises and len(arm.reads) == 1 and arm.end == arm.body]
     fields = [field for field in catalogue.fields.values() if field.owner == member.schema and not _constant(field)]
-    if not simple or not fields:
+    if not simple or not fields or member.tag in match.tags():
         return None
-    model = min(simple, key=lambda arm: (len(lines[arm.line]), arm.line))
+    model = min(simple, key=lambda arm: (len(lines[arm.body - 1]), arm.line))
     main = next((field for field in fields if field.required and field.type == "string"), fields[0])
     subject = match.subject
     head = lines[model.line - 1]
     indent = head[: len(head) - len(head.lstrip())]
-    body = lines[model.line].strip().replace(f"{subject}.{model.reads[0][0]}", f"{subject}.{main.name}")
+    body = lines[model.body - 1].strip().replace(f"{subject}.{model.reads[0][0]}", f"{subject}.{main.name}")
     arm = [f"{indent}case {python(member.tag)}:", f"{indent}    {body}"]
     for field in fields:
         if field is not main:
@@ -167,16 +181,6 @@ def for_field(field: Field, ledger: Table, line: str | None) -> tuple[Answer, ..
 def finish(value: str) -> str:
     """A row of FINISH_REASON. What the end of an answer means is for people to say: until then it is an error."""
     return f'{python(value)}: Finish("rejected", "a finish reason whose meaning nobody knows", "error"),'
-
-
-def rename(root: Path, match: Match, arm: Arm, before: str, after: str) -> Edit:
-    """The arm's pattern with another tag."""
-    _, text = source(root, match.file)
-    for number in range(arm.line, arm.pattern_end + 1):
-        line = text.splitlines()[number - 1]
-        if python(before) in line:
-            return Edit("replace", str(match.file), number, line.replace(python(before), python(after)))
-    return Edit("insert", str(match.file), arm.pattern_end, f"# {before} is called {after} now")
 
 
 def last_line(root: Path) -> int:

@@ -26,6 +26,7 @@ def _decided(sides: Sides, renamed: set[str]) -> Iterator[Finding]:
     for name, table_name in TABLES.items():
         table = sides.hand.decisions[table_name]
         union = sides.catalogue.unions.get(name, Union(name, None, (), (), ""))
+        match = sides.match(name)
         members = {member.tag: member for member in union.members}
         gone = {tag: row for tag, row in table.rows.items() if tag not in members}
         for member in members.values():
@@ -43,7 +44,7 @@ def _decided(sides: Sides, renamed: set[str]) -> Iterator[Finding]:
                 f"{name} {tag!r}",
                 f"{table_name} decides it, and it cannot arrive any more",
                 hand=Place(str(table.file), row.line),
-                answers=(Answer("take it out", (answers.delete(table, row),)),),
+                answers=answers.take_out(sides.hand.root, table, row, match),
             )
 
 
@@ -58,10 +59,11 @@ def _renamed(sides: Sides, union: Union, member: Member, table: Table, gone: dic
     decision = answers.decision(member.tag, old.action, old.reason)
     entry = answers.entry(sides.catalogue.fields[row.key], row.action, row.reason)
     edits = [answers.replace(table, old, decision), answers.replace(ledger, row, entry)]
-    match = sides.hand.match(table)
+    match = sides.match(union.name)
     arm = next((arm for arm in match.arms if before in arm.tags), None) if match else None
     if match and arm:
-        edits.append(answers.rename(sides.hand.root, match, arm, before, member.tag))
+        tags = tuple(member.tag if tag == before else tag for tag in arm.tags)
+        edits.append(answers.pattern(sides.hand.root, match, arm, tags))
     return Finding(
         f"{_kind(union.name)}-renamed",
         "error",
@@ -75,8 +77,8 @@ def _renamed(sides: Sides, union: Union, member: Member, table: Table, gone: dic
 
 
 def _new_tag(sides: Sides, union: Union, member: Member, table: Table) -> Finding:
-    match = sides.hand.match(table)
-    where = f", and {match.file}:{match.line} has no arm for it" if match else ""
+    match = sides.match(union.name)
+    where = f", and {match.file}:{match.line} has no arm for it" if match and member.tag not in match.tags() else ""
     return Finding(
         f"{_kind(union.name)}-new",
         "error",
@@ -203,7 +205,7 @@ def _arms(sides: Sides) -> Iterator[Finding]:
     """What a table decides, a match carries out: every decided tag has an arm, and the arm raises if it is rejected."""
     for name, table_name in TABLES.items():
         table, union = sides.hand.decisions[table_name], sides.catalogue.unions.get(name)
-        match = sides.hand.match(table)
+        match = sides.match(name)
         arms = {tag: arm for arm in (match.arms if match else ()) for tag in arm.tags}
         for tag in [tag for tag in (union.tags() if union else ()) if tag in table.rows]:
             row, arm = table.rows[tag], arms.get(tag)

@@ -53,7 +53,7 @@ class Arm:
     tags: tuple[str, ...]
     line: int
     end: int  # the last line of the arm's body
-    pattern_end: int
+    body: int  # its first
     raises: bool
     reads: tuple[tuple[str, str], ...]  # (attribute of the subject, name of the method that is called with it)
 
@@ -84,7 +84,7 @@ def source(root: Path, path: Path) -> tuple[ast.Module, str]:
 
 
 def tables(root: Path, path: Path) -> dict[str, Table]:
-    """Every module-level dict literal whose values are calls, by name."""
+    """Every module-level dict literal whose values are all calls, by name."""
     module, _ = source(root, path)
     strings = _strings(module)
     found: dict[str, Table] = {}
@@ -93,7 +93,7 @@ def tables(root: Path, path: Path) -> dict[str, Table]:
         if (
             name is not None
             and isinstance(value, ast.Dict)
-            and any(isinstance(item, ast.Call) for item in value.values)
+            and all(isinstance(item, ast.Call) for item in value.values)
         ):
             table = Table(name, path, statement.lineno, statement.lineno)
             for key, item in zip(value.keys, value.values, strict=True):
@@ -188,7 +188,7 @@ def _arm(case: ast.match_case, subject: str) -> Arm:
     last = case.body[-1]
     raises = any(isinstance(statement, ast.Raise) for statement in case.body)
     reads = tuple(sorted(set(_reads(case.body, subject))))
-    return Arm(tags, case.pattern.lineno, last.end_lineno or last.lineno, case.pattern.end_lineno, raises, reads)
+    return Arm(tags, case.pattern.lineno, last.end_lineno or last.lineno, case.body[0].lineno, raises, reads)
 
 
 def _reads(body: list[ast.stmt], subject: str) -> Iterator[tuple[str, str]]:

@@ -47,7 +47,11 @@ def prepare(document: Schema) -> Schema:
     for name, schema in spec.schemas(result).items():
         spec.schemas(result)[name] = without(schema, frozenset({"default"}))
         if "properties" in schema:
-            spec.schemas(result)[name]["additionalProperties"] = name in arriving
+            prepared = spec.schemas(result)[name]
+            prepared["additionalProperties"] = name in arriving
+            if name not in arriving:  # a constant that is only sent is always sent; one that arrives may be absent
+                constants = {key for key, value in schema["properties"].items() if "const" in value}
+                prepared["required"] = sorted({*schema.get("required", ()), *constants})
     return result
 
 

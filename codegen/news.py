@@ -12,10 +12,11 @@ from codegen.sides import Sides
 def request_side(before: Schema, after: Schema, sides: Sides) -> list[Finding]:
     """One `info` for everything that is only sent and was added, taken away or changed."""
     old, new = _facts(before), _facts(after)
+    arriving = spec.response_side(after)  # what moved there is no news: the ledger and the decisions speak of it
     found: list[Finding] = []
     for thing in sorted({*old, *new}):
         was, now = old.get(thing), new.get(thing)
-        if was != now:
+        if was != now and thing.partition(".")[0] not in arriving:
             what = f"new: {now}" if was is None else f"gone (it was {was})" if now is None else f"was {was}, is {now}"
             owner, _, name = thing.partition(".")
             pointer = SCHEMAS + owner + (f"/properties/{escape(name)}" if name and name[0] not in "'*" else "")

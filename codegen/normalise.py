@@ -267,6 +267,8 @@ class Normaliser:
         for name, schema in properties.items():
             if is_object(schema) and isinstance(schema.get("required"), bool):  # `required: true` on a property
                 required = required | {name} if schema["required"] else required - {name}
+            if is_object(schema) and "default" in schema:  # required all the same, in some revisions: it may be absent
+                required = required - {name}
             result[name] = self._schema(self._property(name, schema), f"{owner}.{name}", owner)
         normal: Schema = {"type": "object", "properties": result}
         if there := sorted(required & set(result)):  # `required` may name what no revision ever declared
@@ -285,27 +287,31 @@ class Normaliser:
         return schema
 
     def _settle_tags(self, name: str) -> None:
-        """A constant is required and has no default. A mapping is complete and true, else there is no discriminator."""
+        """A tag is required. A mapping is complete and true, else there is no discriminator."""
         schema = self.named[name]
-        for key, value in schema.get("properties", {}).items():
+        for value in schema.get("properties", {}).values():
             if "const" in value:
                 value.pop("default", None)
-                schema["required"] = sorted({*schema.get("required", ()), key})
+        members = [owner for member in options(schema) or [] if (owner := target(member))]
+        for owner in members:
+            properties = self.named[owner].get("properties", {})
+            tags = {key for key in TAGS if "const" in properties.get(key, ())}
+            self.named[owner]["required"] = sorted({*self.named[owner].get("required", ()), *tags})
         if "discriminator" not in schema:
             return
         found = schema["discriminator"]
         owners = {target(member) or "": member["$ref"] for member in schema["oneOf"]}
-        tags = {
+        own = {
             ref: self.named[owner].get("properties", {}).get(found["propertyName"], {}) for owner, ref in owners.items()
         }
-        for ref, tag in tags.items():
+        for ref, tag in own.items():
             if "const" in tag:
                 found["mapping"].setdefault(tag["const"], ref)
         for tag, ref in found["mapping"].items():
-            if tags[ref].get("const", tag) != tag:
+            if own[ref].get("const", tag) != tag:
                 raise CannotRunError(
                     f"{self._source}: {name}: the mapping calls {ref.rsplit('/', 1)[-1]} {tag!r}, its own tag is "
-                    f"{tags[ref]['const']!r}: {_ADVICE}"
+                    f"{own[ref]['const']!r}: {_ADVICE}"
                 )
         if set(found["mapping"].values()) != set(owners.values()):  # a member that no tag leads to
             schema["anyOf"] = schema.pop("oneOf")

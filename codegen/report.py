@@ -50,12 +50,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change by hand: `insert` puts `text` after the line, `replace` in place of it, `delete` takes it out."""
+    """A change by hand. `insert` puts `text` after `line`, `replace` in place of `lines` lines from there on."""
 
     how: Literal["insert", "replace", "delete"]
     file: str
     line: int
     text: str
+    lines: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,8 @@ def _block(finding: Finding) -> str:
         lines.append(f"  to {answer.name}:")
         for edit in answer.edits:
             where = {"insert": "after", "replace": "in place of", "delete": "delete"}[edit.how]
-            lines.append(f"    {where} {edit.file}:{edit.line}")
+            to = f"-{edit.line + edit.lines - 1}" if edit.lines > 1 else ""
+            lines.append(f"    {where} {edit.file}:{edit.line}{to}")
             lines += [f"      | {line}" for line in edit.text.splitlines()]
     return "\n".join(lines) + "\n"
 

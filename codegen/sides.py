@@ -38,12 +38,6 @@ class Hand:
                     raise CannotRunError(f"{path}: no table {name}: write it as a dict with string keys")
         return cls(root, found[hand.DECISIONS], found[hand.LEDGER], hand.matches(root))
 
-    def match(self, table: Table) -> Match | None:
-        """The match statement that carries out a table: the one with most of its names."""
-        names = set(table.rows)
-        best = max(self.matches, key=lambda match: len(match.tags() & names), default=None)
-        return best if best and len(best.tags() & names) * 2 > len(names) else None
-
 
 @dataclass(frozen=True, slots=True)
 class Sides:
@@ -58,6 +52,13 @@ class Sides:
         while pointer not in self.lines:
             pointer = pointer.rpartition("/")[0]
         return Place(SPEC, self.lines[pointer])
+
+    def match(self, union: str) -> Match | None:
+        """The match statement that carries out the decisions on a union: the one about most of its tags."""
+        arriving = self.catalogue.unions.get(union)
+        tags = {*self.hand.decisions[TABLES[union]].rows, *(arriving.tags() if arriving else ())}
+        best = max(self.hand.matches, key=lambda match: len(match.tags() & tags), default=None)
+        return best if best and len(best.tags() & tags) * 2 > len(tags) else None
 
     def mapped(self, union: Union, member: Member) -> bool:
         """Whether a tag of a union is decided, and mapped."""
