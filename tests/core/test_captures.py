@@ -94,6 +94,7 @@ def compare(recording: Recording) -> str:
         return "error"
     reading = read_body(recording.body, whole=recording.whole)
     assert reading.rejected == []
+    assert reading.unnamed == []
     assert reading.error is None
     if reading.candidates != [0]:
         compare_candidates(recording, reading)

@@ -46,14 +46,16 @@ class Block:
 class Reading:
     """What a body says.
 
-    ``blocks`` in order as (kind, text). ``finish`` is the first finish reason that is not null or empty, ``finishes``
-    all different ones. ``usage`` is the last report that has a counter. ``candidates`` are the choice indexes in order
-    of appearance; all but index 0 go unread. ``rejected`` names what has no place in an answer, in order. ``done``
-    tells whether ``[DONE]`` was seen. ``error`` is an error object that came in place of a chunk.
+    ``blocks`` in order as (kind, text); ``unnamed`` are calls that never got a name, which no block holds.
+    ``finish`` is the first finish reason that is not null or empty, ``finishes`` all different ones. ``usage`` is the
+    last report that has a counter. ``candidates`` are the choice indexes in order of appearance; all but index 0 go
+    unread. ``rejected`` names what has no place in an answer, in order. ``done`` tells whether ``[DONE]`` was seen.
+    ``error`` is an error object that came in place of a chunk.
     """
 
     blocks: list[tuple[str, str]]
     tool_calls: list[Call]
+    unnamed: list[Call]
     finishes: list[str]
     usage: JSON | None
     candidates: list[int]
@@ -143,7 +145,8 @@ class _Reader:
     def reading(self) -> Reading:
         return Reading(
             blocks=[(block.kind, block.text) for block in self.blocks],
-            tool_calls=self.calls,
+            tool_calls=[block.call for block in self.blocks if block.call],
+            unnamed=[call for call in self.calls if not call.name],
             finishes=self.finishes,
             usage=self.usage,
             candidates=self.candidates,
@@ -247,20 +250,22 @@ class _Reader:
         call_id = fragment.get("id") if fragment.get("id") not in ("", "null") else None
         name = function.get("name") or ""
         call = self.continued(index, call_id, name)
-        if call is None and not name and not (call_id and index is not None):
+        if call is None and not name and not call_id:
             self.rejected.append("tool_calls: a fragment without a call")
             return
-        self.open = None
         if call is None:
             call = Call(index=index)
             self.calls.append(call)
-            self.blocks.append(Block("toolCall", call=call))
             if index is not None:
                 self.at_index[index] = call
         call.id = call.id or call_id
-        call.name = call.name or name
+        if name and not call.name:  # a call stands where it got its name: its start event must carry that
+            call.name = name
+            self.blocks.append(Block("toolCall", call=call))
+            self.open = None
         arguments = function.get("arguments")
-        if arguments is not None:
+        if arguments is not None and arguments != "":  # what is empty ends no text
+            self.open = None
             call.arguments += (
                 arguments
                 if isinstance(arguments, str)

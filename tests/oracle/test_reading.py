@@ -148,6 +148,15 @@ def test_tool_calls(deltas: list[dict[str, Any]], expected: list[tuple[str | Non
 
 def test_a_fragment_without_any_call() -> None:
     assert read(call(0, None, None, "1")).rejected == ["tool_calls: a fragment without a call"]
+    assert calls(read(call(None, "a", None, "1"), call(None, "a", "f", "2"))) == [("a", "f", "12")]
+
+
+def test_a_call_stands_where_it_got_its_name() -> None:
+    reading = read(call(0, "a", None, "{"), call(1, "b", "g", ""), {"content": "t"}, call(0, None, "f", "}"))
+    assert reading.blocks == [("toolCall", ""), ("text", "t"), ("toolCall", "{}")]
+    assert calls(reading) == [("b", "g", ""), ("a", "f", "{}")]
+    assert reading.unnamed == []
+    assert [one.id for one in read(call(0, "a", None, "{")).unnamed] == ["a"]
 
 
 def test_a_call_ends_the_text() -> None:
