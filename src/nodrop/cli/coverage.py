@@ -43,6 +43,32 @@ def rows(*, with_fields: bool) -> Iterator[Row]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fields", action="store_true", help="the ledger of fields too")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.add_argument("--markdown", action="store_true", help="print the page docs/coverage.md")
+
+
+def markdown() -> str:
+    """The documentation's page of decisions."""
+    lines = [
+        "# What becomes of every wire type and field",
+        "",
+        f"Written by `nodrop coverage --markdown` for spec {SPEC_VERSION}, from the tables that the build gate checks:",
+        "`src/nodrop/core/decisions.py` and `src/nodrop/core/fields.py`. A test keeps this page as they are. What no line",
+        "names is rejected as unknown, by name; an unknown field is kept on `message.unmapped`.",
+    ]
+    kind = ""
+    for row in rows(with_fields=True):
+        if row.kind != kind:
+            kind = row.kind
+            lines += [
+                "",
+                f"## {kind[0].upper()}{kind[1:]}s",
+                "",
+                "| on the wire | action | what becomes of it, or why |",
+            ]
+            lines.append("|---|---|---|")
+        cells = [f"`{row.name}`", row.action, row.reason]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,6 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         for row in found:
             print(json.dumps(row._asdict(), ensure_ascii=False))
+        return 0
+    if arguments.markdown:
+        print(markdown(), end="")
         return 0
     print(f"wire types of Mistral's chat completions, spec {SPEC_VERSION}: what becomes of each\n")
     name_width = max(len(row.name) for row in found)
