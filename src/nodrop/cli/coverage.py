@@ -52,7 +52,7 @@ def markdown() -> str:
         "# What becomes of every wire type and field",
         "",
         f"Written by `nodrop coverage --markdown` for spec {SPEC_VERSION}, from the tables that the build gate checks,",
-        "`src/nodrop/core/decisions.py` and `src/nodrop/core/fields.py`; a test keeps the page as they are. What no line",
+        "`src/nodrop/core/decisions.py` and `src/nodrop/core/fields.py`; a test keeps the page so. What no line",
         "names is rejected as unknown, by name; an unknown field is kept on `message.unmapped`.",
     ]
     kind = ""
