@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
 
 from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
@@ -35,6 +35,9 @@ Item = TypeVar("Item")
 
 class Sink(ABC, Generic[Item]):
     """The part that messages and wire chunks share: framing, the end of the input, and what is an error."""
+
+    _every_type: ClassVar[bool] = False
+    """Whether the types that a chat rejects pass."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
         self.error: NodropError | None = None
@@ -102,7 +105,7 @@ class Sink(ABC, Generic[Item]):
         if event.cut and not _is_json(event.data):
             self._cut_tail = event.data
             return
-        self._walked(walk(event.data), event.data, out)
+        self._walked(walk(event.data, every_type=self._every_type), event.data, out)
 
     def _end_of_input(self, out: list[Item]) -> None:
         if self._cut_tail is not None and not DONE_MARKER.startswith(self._cut_tail.strip()):
@@ -122,7 +125,7 @@ class Sink(ABC, Generic[Item]):
         elif body.lstrip().startswith(b"{") and not _is_json(body):
             raise StreamTruncatedError(f"the body ended inside its JSON, after {len(body)} bytes")
         else:
-            self._walked(walk(body, body=True), body, out)
+            self._walked(walk(body, body=True, every_type=self._every_type), body, out)
         self._end(out, done_marker=True)
 
     # ---- what each kind of sink does ----
@@ -227,16 +230,26 @@ class MessageSink(Sink[Event]):
 
 
 class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
-    """Hands out the generated models as they come. What they refuse is an error with the JSON on ``.raw``."""
+    """Hands out the generated models as they come. What they refuse is an error with the JSON on ``.raw``.
+
+    ``request_id`` is the server's name for the request, ``oddities`` what was odd about the text and no error.
+    """
+
+    _every_type = True
 
     def __init__(self, *, max_event_bytes: int) -> None:
         super().__init__(max_event_bytes=max_event_bytes)
+        self.request_id: str | None = None
+        self.oddities: list[str] = []
         self._delivered = False
         self._finish_seen = False
 
     @property
     def delivered(self) -> bool:
         return self._delivered
+
+    def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
+        self.request_id = request_id
 
     def done(self) -> list[CompletionChunk | ChatCompletionResponse]:
         return []
@@ -256,6 +269,7 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
         out.append(response)
 
     def _walked(self, walked: Walked, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
+        self.oddities += [oddity for oddity in walked.oddities if oddity not in self.oddities]
         if walked.error is None and isinstance(walked.chunk, CompletionChunk):
             self._chunk(walked.chunk, out)
         elif walked.error is None and isinstance(walked.chunk, ChatCompletionResponse):
@@ -269,6 +283,10 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
     def _end(self, out: list[CompletionChunk | ChatCompletionResponse], *, done_marker: bool) -> None:
         if not self._finish_seen:
             raise StreamTruncatedError("the stream ended without a finish reason: the answer is cut off")
+        if self._sse.ignored_lines:
+            self.oddities.append("ignored_lines")
+        if not done_marker:
+            self.oddities.append("no_done_marker")
         self.finished = True
 
 

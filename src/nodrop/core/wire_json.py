@@ -40,21 +40,35 @@ from nodrop.core.surrogates import is_nested_deeper, without_surrogates
 from nodrop.errors import NodropError, StreamProtocolError
 from nodrop.wire import (
     AssistantMessage,
+    AudioChunk,
     ChatCompletionResponse,
     CompletionChunk,
     DeltaMessage,
+    DocumentURLChunk,
+    FileChunk,
+    ImageURLChunk,
     ReferenceChunk,
+    ResourceChunk,
+    ResourceLinkChunk,
     TextChunk,
     ThinkChunk,
     ToolCall,
+    ToolReferenceChunk,
 )
 
 JSON = dict[str, Any]
 Form = Literal["delta", "message"]
-_MAPPED_CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
+_CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
     "text": TextChunk,
     "thinking": ThinkChunk,
     "reference": ReferenceChunk,
+    "image_url": ImageURLChunk,
+    "document_url": DocumentURLChunk,
+    "file": FileChunk,
+    "input_audio": AudioChunk,
+    "resource": ResourceChunk,
+    "resource_link": ResourceLinkChunk,
+    "tool_reference": ToolReferenceChunk,
 }
 _QUOTED: Final = 200
 _BEFORE_DATA: Final = re.compile(r"\A[\s\x00-\x1f\x7f\ufeff\ufffd]+")  # what hides that data starts like JSON
@@ -132,8 +146,9 @@ def parse(data: bytes) -> tuple[object, list[str]]:
     raise StreamProtocolError(f"the server sent data that is no JSON: {without_surrogates(quoted)}")
 
 
-def walk(data: bytes, *, body: bool = False) -> Walked:
-    """The slow path, for an event or a whole ``body``.
+def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked:
+    """The slow path, for an event or a whole ``body``. With ``every_type``, at the wire level, what a chat rejects
+    passes like the rest: only what nobody knows, or what is malformed, is a culprit then.
 
     Raises what :func:`parse` raises, and the error that an error frame without choices tells of.
     """
@@ -149,7 +164,7 @@ def walk(data: bytes, *, body: bool = False) -> Walked:
     if lone:
         oddities.append("lone_surrogate")
     whole = _is_whole(clean, body=body)
-    pruned, culprit = _prune_choices(clean, whole=whole)
+    pruned, culprit = _prune_choices(clean, whole=whole, every_type=every_type)
     chunk, fault = _validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
     if chunk is not None and lone:
         _restore_surrogates(chunk, raw)
@@ -162,7 +177,7 @@ def _is_whole(value: JSON, *, body: bool) -> bool:
     return isinstance(first, dict) and ("message" in first or "messages" in first) and (body or "delta" not in first)
 
 
-def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | None]:
+def _prune_choices(value: JSON, *, whole: bool, every_type: bool) -> tuple[JSON, NodropError | None]:
     choices = value.get("choices")
     if not isinstance(choices, list):
         return value, None  # absent, or wrong: the models say so
@@ -171,20 +186,20 @@ def _prune_choices(value: JSON, *, whole: bool) -> tuple[JSON, NodropError | Non
         path = f"choices[{place}]"
         if not isinstance(choice, dict):
             return {**value, "choices": kept}, malformed_frame(path, f"it is {json_kind(choice)}, not an object")
-        pruned, culprit = _prune_choice(cast(JSON, choice), path, whole=whole)
+        pruned, culprit = _prune_choice(cast(JSON, choice), path, whole=whole, every_type=every_type)
         kept.append(pruned)
         if culprit is not None:
             return {**value, "choices": kept}, culprit
     return {**value, "choices": kept}, None
 
 
-def _prune_choice(choice: JSON, path: str, *, whole: bool) -> tuple[JSON, NodropError | None]:
+def _prune_choice(choice: JSON, path: str, *, whole: bool, every_type: bool) -> tuple[JSON, NodropError | None]:
     culprit: NodropError | None = None
     pruned = dict(choice)
     key = "message" if whole else "delta"
     message = choice.get(key)
     if isinstance(message, dict):
-        pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}")
+        pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}", every_type=every_type)
     messages = choice.get("messages")
     if whole and isinstance(messages, list):
         kept: list[object] = []
@@ -193,7 +208,7 @@ def _prune_choice(choice: JSON, path: str, *, whole: bool) -> tuple[JSON, Nodrop
             if culprit is not None:
                 break
             if isinstance(part, dict):
-                pruned_part, culprit = _prune_message(cast(JSON, part), where)
+                pruned_part, culprit = _prune_message(cast(JSON, part), where, every_type=every_type)
                 kept.append(pruned_part)
             else:
                 culprit = malformed_frame(where, f"it is {json_kind(part)}, not an object")
@@ -206,17 +221,18 @@ def _prune_choice(choice: JSON, path: str, *, whole: bool) -> tuple[JSON, Nodrop
     return pruned, culprit
 
 
-def _prune_message(message: JSON, path: str) -> tuple[JSON, NodropError | None]:
+def _prune_message(message: JSON, path: str, *, every_type: bool) -> tuple[JSON, NodropError | None]:
     """The message up to its first culprit: role, content items, tool calls, in this order."""
     role = message.get("role")
     decided = None if role is None else decision_for(ROLE, role)
-    if isinstance(role, str) and (decided is None or decided.action == "rejected"):
-        error = unknown_type("role", role, path) if decided is None else rejected_type("role", role, path, decided)
-        return {}, error
+    if isinstance(role, str) and decided is None:
+        return {}, unknown_type("role", role, path)
+    if isinstance(role, str) and decided is not None and decided.action == "rejected" and not every_type:
+        return {}, rejected_type("role", role, path, decided)
     content = message.get("content")
     culprit: NodropError | None = None
     if isinstance(content, list):
-        kept, culprit = _prune_items(cast("list[object]", content), f"{path}.content")
+        kept, culprit = _prune_items(cast("list[object]", content), f"{path}.content", every_type=every_type)
         message = {**message, "content": kept}
     elif content is not None and not isinstance(content, str):
         culprit = malformed("content", "content", f"{path}.content", f"it is {json_kind(content)}")
@@ -236,15 +252,15 @@ def _prune_message(message: JSON, path: str) -> tuple[JSON, NodropError | None]:
     return message, None
 
 
-def _prune_items(items: list[object], path: str) -> tuple[list[object], NodropError | None]:
+def _prune_items(items: list[object], path: str, *, every_type: bool) -> tuple[list[object], NodropError | None]:
     kept: list[object] = []
     for place, item in enumerate(items):
         where = f"{path}[{place}]"
-        culprit = _undecided("content type", CONTENT, item, where)
+        culprit = _undecided("content type", CONTENT, item, where, every_type=every_type)
         if culprit is None:
             chunk = cast(JSON, item)
             if chunk["type"] == "thinking" and isinstance(chunk.get("thinking"), list):
-                pruned, culprit = _prune_parts(chunk, where)
+                pruned, culprit = _prune_parts(chunk, where, every_type=every_type)
                 kept.append(pruned)
             else:
                 culprit = _misshapen("content type", chunk, where)
@@ -255,11 +271,11 @@ def _prune_items(items: list[object], path: str) -> tuple[list[object], NodropEr
     return kept, None
 
 
-def _prune_parts(chunk: JSON, path: str) -> tuple[JSON, NodropError | None]:
+def _prune_parts(chunk: JSON, path: str, *, every_type: bool) -> tuple[JSON, NodropError | None]:
     kept: list[object] = []
     for place, part in enumerate(cast("list[object]", chunk["thinking"])):
         where = f"{path}.thinking[{place}]"
-        culprit = _undecided("thinking part", THINKING_PART, part, where)
+        culprit = _undecided("thinking part", THINKING_PART, part, where, every_type=every_type)
         if culprit is None:
             culprit = _misshapen("thinking part", cast(JSON, part), where)
         if culprit is not None:
@@ -269,20 +285,22 @@ def _prune_parts(chunk: JSON, path: str) -> tuple[JSON, NodropError | None]:
     return ({"type": "thinking", "thinking": kept} if culprit else {**chunk, "thinking": kept}), culprit
 
 
-def _undecided(thing: str, table: Mapping[Any, Decision], item: object, path: str) -> NodropError | None:
+def _undecided(
+    thing: str, table: Mapping[Any, Decision], item: object, path: str, *, every_type: bool
+) -> NodropError | None:
     tag = cast(JSON, item).get("type") if isinstance(item, dict) else None
     if not isinstance(tag, str):
-        return missing_type(thing, item, path)
+        return missing_type(thing, cast(object, item), path)
     decision = decision_for(table, tag)
     if decision is None:
         return unknown_type(thing, tag, path)
-    return rejected_type(thing, tag, path, decision) if decision.action == "rejected" else None
+    return rejected_type(thing, tag, path, decision) if decision.action == "rejected" and not every_type else None
 
 
 def _misshapen(thing: str, item: JSON, path: str) -> NodropError | None:
-    """What is wrong with the shape of an item whose type is mapped."""
+    """What is wrong with the shape of an item whose type is known."""
     tag: str = item["type"]
-    fault = _fault(_MAPPED_CHUNKS[tag], item)
+    fault = _fault(_CHUNKS[tag], item)
     if fault is None:
         return None
     if tag == "reference" and fault.path.startswith("reference_ids"):
