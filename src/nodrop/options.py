@@ -110,6 +110,13 @@ OURS: Final = frozenset({"server_tools", "prefix", "replay_thinking", "extra_bod
 NAMES: Final = frozenset(RequestOptions.__annotations__)
 
 _TOOL_CHOICES: Final = frozenset(get_args(ToolChoiceEnum.__value__))
+# What other APIs call it, where spelling leads nowhere.
+_ELSEWHERE: Final = {
+    "max_completion_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "seed": "random_seed",
+    "stop_sequences": "stop",
+}
 _NOT_EXTRA: Final = ("model", "messages", "stream")
 
 
@@ -147,7 +154,9 @@ def body_fields(options: RequestOptions, *, tool_names: Iterable[str]) -> dict[s
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5) or sorted(known for known in NAMES if name in known)
+    elsewhere = [_ELSEWHERE[name]] if name in _ELSEWHERE else []
+    near = elsewhere or difflib.get_close_matches(name, sorted(NAMES), n=1, cutoff=0.6)
+    near = near or sorted(known for known in NAMES if name in known)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown option {shown(name)}; {hint}What the API has beyond the options goes into extra_body"
 
@@ -158,7 +167,7 @@ def _wire_form(name: str, value: Any, tool_names: Iterable[str]) -> object:
     if name == "tool_choice" and isinstance(value, str) and value not in _TOOL_CHOICES:
         if value not in set(tool_names):
             raise ConfigurationError(
-                f"option tool_choice: {shown(value)} is neither one of {', '.join(sorted(_TOOL_CHOICES))} "
+                f"option tool_choice: it is neither one of {', '.join(sorted(_TOOL_CHOICES))} "
                 "nor the name of a tool of the context"
             )
         return {"type": "function", "function": {"name": value}}
