@@ -6,6 +6,7 @@ refuse them.
 """
 
 import copy
+import functools
 import os
 import subprocess
 import sys
@@ -43,6 +44,7 @@ FLAGS: Final = (
 def prepare(document: Schema) -> Schema:
     """The document as the generator is to see it."""
     result = copy.deepcopy(document)
+    result["info"] = {"title": "chat completions", "version": "0"}  # of no interest to the models
     arriving = spec.response_side(document)
     for name, schema in spec.schemas(result).items():
         spec.schemas(result)[name] = without(schema, frozenset({"default"}))
@@ -57,9 +59,14 @@ def prepare(document: Schema) -> Schema:
 
 def generate(document: Schema) -> str:
     """The text of `models.py`. Raises CannotRunError with the generator's own last words when it refuses."""
+    return _run(dump(prepare(document)))
+
+
+@functools.lru_cache(maxsize=32)  # the same document gives the same models: a bump and the check after it need one run
+def _run(prepared: str) -> str:
     with tempfile.TemporaryDirectory(prefix="nodrop-codegen-") as folder:
         source, output = Path(folder, "openapi.yaml"), Path(folder, "models.py")
-        source.write_text(dump(prepare(document)), encoding="utf-8")
+        source.write_text(prepared, encoding="utf-8")
         # The formatters are found on PATH: the ones installed beside this interpreter come first.
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(source), "--output", str(output)]

@@ -1,12 +1,11 @@
 """Scratch checkouts, and hands that do what a finding says."""
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from codegen import check
-from codegen.report import Answer, Finding
+from codegen.report import Edit, Finding
 
 ROOT = Path(__file__).parents[2]
 HISTORY = ROOT.parent / "shared/spec-history"
@@ -21,9 +20,9 @@ def checkout(folder: Path) -> Path:
     return folder
 
 
-def paste(root: Path, answer: Answer) -> None:
-    """Carry out the edits of one answer. Lower lines first, so that the numbers above stay true."""
-    for edit in sorted(answer.edits, key=lambda edit: (edit.file, -edit.line)):
+def paste(root: Path, edits: Iterable[Edit]) -> None:
+    """Carry out some edits. Lower lines first, so that the numbers above stay true."""
+    for edit in sorted(edits, key=lambda edit: (edit.file, -edit.line, edit.text)):
         path = root / edit.file
         lines = path.read_text(encoding="utf-8").splitlines()
         match edit.how:
@@ -41,20 +40,21 @@ def decisions(root: Path) -> list[Finding]:
     return check.decisions(check.read(root))
 
 
-def settle(root: Path, ways: Mapping[str, str], *, arms: bool = True) -> int:
-    """Answer finding after finding with its own lines, until none is left; says how many it took.
+def settle(root: Path, ways: Mapping[str, str], *, arms: bool = True) -> None:
+    """Answer findings with their own lines, until none is left: types and values one by one, then fields at once.
 
     `ways`: how a type is answered, by name ("map it"); all others are rejected. `arms=False` leaves the code alone.
     """
-    for turn in range(1000):
-        left = [
-            finding for finding in decisions(root) if finding.answers and finding.id != "union-without-discriminator"
-        ]
+    for _ in range(100):
+        left = [finding for finding in decisions(root) if finding.answers]
+        left = [finding for finding in left if finding.id != "union-without-discriminator"]
         if not left:
-            return turn
-        answers = {answer.name: answer for answer in left[0].answers}
-        way = ways.get(left[0].thing.partition(" ")[2].strip("'"), "reject it")
-        answer = answers.get(way, left[0].answers[0])
-        tables = tuple(edit for edit in answer.edits if arms or not edit.file.endswith("assembler.py"))
-        paste(root, replace(answer, edits=tables))
+            return
+        fields = all(finding.id.startswith("field-") for finding in left)
+        edits: set[Edit] = set()
+        for finding in left if fields else left[:1]:
+            answers = {answer.name: answer for answer in finding.answers}
+            way = ways.get(finding.thing.partition(" ")[2].strip("'"), "reject it")
+            edits |= set(answers.get(way, finding.answers[0]).edits)
+        paste(root, [edit for edit in edits if arms or not edit.file.endswith("assembler.py")])
     raise AssertionError("the findings do not end")
