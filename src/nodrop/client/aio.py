@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, Unpack
 
 from nodrop.client.abort import AbortSignal
 from nodrop.client.async_driver import AsyncDriver
-from nodrop.client.base import BaseClient, ChatOptions, Prompt, WireItem, log_end, message_of, the_chunk, the_completion
+from nodrop.client.base import (
+    BaseClient,
+    ChatOptions,
+    Prompt,
+    WireItem,
+    log_end,
+    message_of,
+    the_chunk,
+    the_completion,
+    wire_sink_of,
+)
 from nodrop.client.options import ClientSettings, client_options
 from nodrop.client.outgoing import Outgoing
 from nodrop.client.transport import family_of
@@ -115,7 +125,29 @@ class AsyncStream(_Opened[Event]):
         log_end(self.message)
 
 
-class AsyncWireStream(_Opened[WireItem]):
+class AsyncWireExchange(_Opened[WireItem]):
+    """What the server answers in the generated models: the chunks of a stream, or one whole completion.
+
+    Iterating raises the typed error when the request fails.
+    """
+
+    @property
+    def request_id(self) -> str | None:
+        """The server's name for the request, from the head of its answer; ``None`` before that, or when it has none."""
+        return wire_sink_of(self._driver.flow).request_id
+
+    @property
+    def oddities(self) -> tuple[str, ...]:
+        """What was odd about the answer and no error: ``lone_surrogate``, ``no_done_marker`` and their like."""
+        return tuple(wire_sink_of(self._driver.flow).oddities)
+
+    def _ended(self) -> None:
+        error = self._driver.flow.error
+        if error is not None:
+            raise error.with_traceback(None)
+
+
+class AsyncWireStream(AsyncWireExchange):
     """The generated chunks of an answer, as they come. Iterating raises the typed error when the request fails."""
 
     def __aiter__(self) -> AsyncIterator[CompletionChunk]:
@@ -123,11 +155,6 @@ class AsyncWireStream(_Opened[WireItem]):
 
     async def __anext__(self) -> CompletionChunk:
         return the_chunk(await super().__anext__())
-
-    def _ended(self) -> None:
-        error = self._driver.flow.error
-        if error is not None:
-            raise error.with_traceback(None)
 
 
 class AsyncClient(BaseClient):
@@ -193,6 +220,13 @@ class AsyncWire:
         """Streams the chunks as they come. ``request.stream`` need not be set."""
         driver = self._client._driver(*self._client._wire(request, stream=True), signal)
         return AsyncWireStream(driver, f"of {request.model}")
+
+    def exchange(
+        self, request: ChatCompletionRequest, *, stream: bool, signal: AbortSignal | None = None
+    ) -> AsyncWireExchange:
+        """Asks for a stream or for the whole form, and hands out whichever the server answers with."""
+        driver = self._client._driver(*self._client._wire(request, stream=stream), signal)
+        return AsyncWireExchange(driver, f"of {request.model}")
 
     async def complete(
         self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None

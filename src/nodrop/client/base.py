@@ -167,6 +167,13 @@ def message_of(flow: RequestFlow[Event]) -> AssistantMessage:
     return sink.message
 
 
+def wire_sink_of(flow: RequestFlow[WireItem]) -> WireSink:
+    """What the answer of a request at the wire level is poured into."""
+    if not isinstance(flow.sink, WireSink):
+        raise TypeError("a flow at the wire level fills a WireSink")
+    return flow.sink
+
+
 def the_chunk(item: WireItem) -> CompletionChunk:
     """A chunk of a wire stream. Raises :class:`StreamProtocolError` for a whole completion in its place."""
     if isinstance(item, ChatCompletionResponse):

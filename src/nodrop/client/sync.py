@@ -8,7 +8,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from nodrop.client.abort import AbortSignal
-from nodrop.client.base import BaseClient, ChatOptions, Prompt, WireItem, log_end, message_of, the_chunk, the_completion
+from nodrop.client.base import (
+    BaseClient,
+    ChatOptions,
+    Prompt,
+    WireItem,
+    log_end,
+    message_of,
+    the_chunk,
+    the_completion,
+    wire_sink_of,
+)
 from nodrop.client.options import ClientSettings, client_options
 from nodrop.client.outgoing import Outgoing
 from nodrop.client.sync_driver import SyncDriver
@@ -110,7 +120,29 @@ class Stream(_Opened[Event]):
         log_end(self.message)
 
 
-class WireStream(_Opened[WireItem]):
+class WireExchange(_Opened[WireItem]):
+    """What the server answers in the generated models: the chunks of a stream, or one whole completion.
+
+    Iterating raises the typed error when the request fails.
+    """
+
+    @property
+    def request_id(self) -> str | None:
+        """The server's name for the request, from the head of its answer; ``None`` before that, or when it has none."""
+        return wire_sink_of(self._driver.flow).request_id
+
+    @property
+    def oddities(self) -> tuple[str, ...]:
+        """What was odd about the answer and no error: ``lone_surrogate``, ``no_done_marker`` and their like."""
+        return tuple(wire_sink_of(self._driver.flow).oddities)
+
+    def _ended(self) -> None:
+        error = self._driver.flow.error
+        if error is not None:
+            raise error.with_traceback(None)
+
+
+class WireStream(WireExchange):
     """The generated chunks of an answer, as they come. Iterating raises the typed error when the request fails."""
 
     def __iter__(self) -> Iterator[CompletionChunk]:
@@ -118,11 +150,6 @@ class WireStream(_Opened[WireItem]):
 
     def __next__(self) -> CompletionChunk:
         return the_chunk(super().__next__())
-
-    def _ended(self) -> None:
-        error = self._driver.flow.error
-        if error is not None:
-            raise error.with_traceback(None)
 
 
 class Client(BaseClient):
@@ -203,6 +230,13 @@ class Wire:
         """
         driver = self._client._driver(*self._client._wire(request, stream=True), signal)
         return WireStream(driver, f"of {request.model}")
+
+    def exchange(
+        self, request: ChatCompletionRequest, *, stream: bool, signal: AbortSignal | None = None
+    ) -> WireExchange:
+        """Asks for a stream or for the whole form, and hands out whichever the server answers with."""
+        driver = self._client._driver(*self._client._wire(request, stream=stream), signal)
+        return WireExchange(driver, f"of {request.model}")
 
     def complete(self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None) -> ChatCompletionResponse:
         """The whole form, with the errors of :meth:`stream`."""
