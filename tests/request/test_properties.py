@@ -62,7 +62,7 @@ OTHERS = st.builds(UserMessage, content=WORDS | st.lists(TEXTS | IMAGES, max_siz
 @st.composite
 def histories(draw: st.DrawFn) -> list[Message]:
     """Answers, mostly followed by results of some of their calls, with other messages in between."""
-    history: list[Message] = []
+    history: list[Message] = [UserMessage(content="hi")]
     for _ in range(draw(st.integers(1, 4))):
         answer = draw(ANSWERS)
         history.append(answer)
