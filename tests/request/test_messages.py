@@ -421,6 +421,7 @@ def test_as_context() -> None:
     again = as_context(Context(messages=[user()]), system_prompt="Be brief.", tools=tools)
     assert [message.role for message in again.messages] == ["system", "user"]
     assert again.tools == tools
+    assert as_context(again, tools=[Tool(name="more")]).tools == [*tools, Tool(name="more")]
     assert as_context((user(), answer(TEXT))).messages == [user(), answer(TEXT)]
 
 
@@ -433,7 +434,6 @@ def test_as_context() -> None:
         (["SECRET"], {}, "messages.0"),
         ([{"role": "user", "content": {"text": "SECRET"}}], {}, "messages.0"),
         (Context(system_prompt="a"), {"system_prompt": "b"}, "system prompt already"),
-        (Context(tools=[Tool(name="a")]), {"tools": [Tool(name="b")]}, "tools already"),
     ],
 )
 def test_what_is_no_context_is_refused(value: Any, more: dict[str, Any], why: str) -> None:

@@ -81,8 +81,9 @@ def as_context(
 ) -> Context:
     """The context that ``value`` stands for: a prompt, messages, or a context as it is.
 
-    ``system_prompt`` comes before the messages. Raises :class:`nodrop.ConfigurationError` when it, or ``tools``, are
-    given beside a context that has its own, and when a message is none.
+    ``system_prompt`` comes before the messages, ``tools`` come after those of a context. Raises
+    :class:`nodrop.ConfigurationError` when a context has a system prompt of its own beside ``system_prompt``, and when
+    a message is none.
     """
     if isinstance(value, Context):
         return _completed(value, system_prompt, tools)
@@ -102,13 +103,9 @@ def as_context(
 
 
 def _completed(context: Context, system_prompt: str | None, tools: Sequence[Tool] | None) -> Context:
-    messages, all_tools = context.messages, context.tools
+    messages = context.messages
     if system_prompt is not None:
         if messages and isinstance(messages[0], SystemMessage):
             raise ConfigurationError("the context has a system prompt already; give one or the other")
         messages = [SystemMessage(content=system_prompt), *messages]
-    if tools is not None:
-        if all_tools:
-            raise ConfigurationError("the context has tools already; give the one or the other")
-        all_tools = [*tools]
-    return context.model_copy(update={"messages": [*messages], "tools": [*all_tools]})
+    return context.model_copy(update={"messages": [*messages], "tools": [*context.tools, *(tools or ())]})
