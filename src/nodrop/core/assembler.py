@@ -39,14 +39,18 @@ from nodrop.wire import (
     ChatCompletionResponseChoiceLogprobs,
     CompletionChunk,
     CompletionResponseStreamChoice,
+    CompletionTokensDetails,
     ContentChunk,
     DeltaMessage,
+    PromptTokensDetails,
     ThinkChunk,
     ToolCall,
 )
 from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
 UnknownFields = Literal["keep", "reject"]
+_NO_CONTENT: Final = (None, "", [], {})
+_MESSAGES: Final = ("choices.delta", "choices.message")  # where strings come in pieces; also choices.messages
 
 
 class Assembler:
@@ -157,7 +161,14 @@ class Assembler:
             self._usage = read_usage(frame.usage)
 
     def _frame_extras(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
-        """What stands beside the choices: an error of the server, fields that nobody knows."""
+        """What stands beside the choices: fields of the usage that nobody knows, an error of the server, and others."""
+        usage = frame.usage
+        if usage is not None:
+            self._unknown(usage.model_extra or {}, "usage")
+            for key in ("prompt_tokens_details", "prompt_token_details", "completion_tokens_details"):
+                details: PromptTokensDetails | CompletionTokensDetails | None = getattr(usage, key)
+                if details is not None:
+                    self._unknown(details.model_extra or {}, f"usage.{key}")
         extra = frame.model_extra or {}
         if extra or frame.object in ("error", "Error"):
             failure = error_in_frame({**extra, "object": frame.object, "id": frame.id, "choices": ()}, b"")
@@ -209,9 +220,9 @@ class Assembler:
             self._unknown(message.model_extra, base, path)
         if isinstance(message, DeltaMessage):
             if message.metadata is not None:
-                self._unmapped.keep(base, "metadata", message.metadata)
+                self._unmapped.keep(base, "metadata", message.metadata, join=True)
             if message.tool_call_id is not None:
-                self._unmapped.keep(base, "tool_call_id", message.tool_call_id)
+                self._unmapped.keep(base, "tool_call_id", message.tool_call_id, join=False)
 
     def _chunk(self, chunk: ContentChunk, path: str, place: int, base: str, out: list[Event]) -> None:
         match chunk.type:
@@ -266,12 +277,12 @@ class Assembler:
         for name, value in extra.items():
             foreign = FOREIGN.get(name) if message_path else None
             if foreign is not None:
-                if value:
+                if value not in _NO_CONTENT:
                     raise rejected_field(name, f"{message_path}.{name}", foreign)
                 continue
             where = f"{base}.{path_key(name)}" if base else path_key(name)
             if self._unknown_fields == "reject":
                 raise rejected_field(name, where, "nobody knows this field, and unknown_fields is 'reject'")
-            first_at = self._unmapped.keep(base, name, value)
+            first_at = self._unmapped.keep(base, name, value, join=base.startswith(_MESSAGES))
             if first_at is not None:
                 self.note("unknown_field", path=first_at)

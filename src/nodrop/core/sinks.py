@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Final, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
@@ -99,12 +99,13 @@ class Sink(ABC, Generic[Item]):
 
     def _odd(self, event: ServerSentEvent, out: list[Item]) -> None:
         """An event that the fast path refused."""
-        if event.event == "error":
-            value, _ = parse(event.data)
-            raise error_in_frame({"error": value}, event.data) or StreamProtocolError("an error event without an error")
         if event.cut and not _is_json(event.data):
             self._cut_tail = event.data
             return
+        if event.event == "error":
+            value, _ = parse(event.data)
+            frame = cast("dict[str, Any]", value) if isinstance(value, dict) and "error" in value else {"error": value}
+            raise error_in_frame(frame, event.data) or StreamProtocolError("an error event without an error")
         self._walked(walk(event.data, every_type=self._every_type), event.data, out)
 
     def _end_of_input(self, out: list[Item]) -> None:

@@ -1,6 +1,7 @@
 """Fields that have no place in the content model: kept raw, in order, within bounds, and noted once by path.
 
-Nothing here is lost silently: what does not fit the bounds is counted.
+Nothing here is lost silently: what does not fit the bounds is counted. A name that is no name may be a payload: it is
+kept with its value, and the path only says that there is one.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ class UnmappedFields:
         self._sizes: dict[str, int] = {}
         self._joined: dict[str, list[str]] = {}
 
-    def keep(self, base: str, name: str, value: Any) -> str | None:
-        """Keeps one value; gives its path when it is the first one there. Strings in a row are joined: they stream."""
-        path = f"{base}.{path_key(name)}" if base else path_key(name)
+    def keep(self, base: str, name: str, value: Any, *, join: bool) -> str | None:
+        """Keeps one value; gives its path when it is the first one there. ``join``: strings in a row are one string."""
+        key = path_key(name)
+        if key != name:
+            value = {name: value}
+        path = f"{base}.{key}" if base else key
         new = path not in self.paths
         if new and len(self.paths) >= MAX_PATHS:
             path = MORE_PATHS
@@ -38,7 +42,7 @@ class UnmappedFields:
         pieces = self._joined.get(path)
         if path == MORE_PATHS or total > MAX_CHARACTERS or (pieces is None and len(kept.values) >= MAX_VALUES):
             kept.omitted += 1
-        elif isinstance(value, str) and (new or pieces is not None):
+        elif join and isinstance(value, str):
             self._joined.setdefault(path, []).append(value)
             self._sizes[path] = total
         else:

@@ -109,11 +109,13 @@ def read_chunk(data: bytes) -> CompletionChunk | None:
 
 
 def read_whole(data: bytes) -> ChatCompletionResponse | None:
-    """The fast path for a whole completion."""
+    """The fast path for a whole completion. A choice without any message is none: a chunk, say, in place of a body."""
     try:
-        return ChatCompletionResponse.model_validate_json(data, strict=True)
+        response = ChatCompletionResponse.model_validate_json(data, strict=True)
     except ValidationError:
         return None
+    has_message = all({"message", "messages"} & choice.model_fields_set for choice in response.choices)
+    return response if has_message else None
 
 
 def parse(data: bytes) -> tuple[object, list[str]]:
