@@ -11,6 +11,7 @@ from nodrop.content import TextContent, ThinkingContent
 from nodrop.errors import ContentRejectedError, NodropError, StreamProtocolError, StreamTruncatedError
 from nodrop.events import ThinkingEnd
 from nodrop.testing.wire import (
+    StreamItem,
     call_part,
     chunk,
     completion,
@@ -269,7 +270,11 @@ def test_surrogates(deltas: list[str], expected: str, place: str, end: str) -> N
     }
     form = json.dumps(forms[place])
     opening = [tool_calls(call_part("aaaaaaaa1", "f", "", index=0))] if place == "arguments" else []
-    items = [*opening, *(form.replace("@", delta) for delta in deltas), *([finish()] if end == "finish" else [])]
+    items: list[StreamItem] = [
+        *opening,
+        *(form.replace("@", delta) for delta in deltas),
+        *([finish()] if end == "finish" else []),
+    ]
     outcome = run(*items)
     (block,) = outcome.message.content
     assert expected in (getattr(block, "text", ""), getattr(block, "thinking", ""), getattr(block, "raw_arguments", ""))
