@@ -126,8 +126,13 @@ def checked(fields: Mapping[str, Any]) -> ChatCompletionRequest:
         return ChatCompletionRequest.model_validate(fields, strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=True, include_input=False)[0]
-    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in found["loc"])
-    raise ConfigurationError(f"option {where}: {_reason(found['type'], found['msg'], found.get('ctx', {}))}")
+    # Tools that the caller wrote in the wire's form are those of `server_tools`; see there for their places.
+    first, *inner = found["loc"]
+    field = "server_tools" if first == "tools" else first
+    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in (field, *inner))
+    raise ConfigurationError(
+        f"{'option ' if field in NAMES else ''}{where}: {_reason(found['type'], found['msg'], found.get('ctx', {}))}"
+    )
 
 
 def _reason(kind: str, text: str, context: Mapping[str, Any]) -> str:
@@ -197,13 +202,14 @@ def flag(options: RequestOptions, name: Literal["replay_thinking"]) -> bool:
 
 
 def server_tools(options: RequestOptions) -> list[Any]:
-    """The tools that the server runs, in the wire's form. Whether they fit is checked with the whole request."""
+    """The tools that the server runs, in the wire's form, checked and copied."""
     value = given(options, "server_tools")
     if value is None:
         return []
     if not isinstance(value, list | tuple):
         raise ConfigurationError(f"option server_tools: it must be a list, not a Python {type(value).__name__}")
     copied: list[Any] = json_copy(value, "option server_tools")  # pyright: ignore[reportUnknownArgumentType]
+    checked({"model": "", "messages": [], "tools": copied})
     return copied
 
 

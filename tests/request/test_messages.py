@@ -103,10 +103,31 @@ def test_images_go_only_to_models_that_take_them(model: str, takes_images: bool 
         assert "QUJD" not in json.dumps(built.body)
 
 
-def test_image_data_with_a_data_url_prefix_is_refused_without_its_data() -> None:
+@pytest.mark.parametrize("data", ["data:image/png;base64,U0VDUkVU", "U0VDUkVU\ud800"])
+def test_image_data_that_is_no_plain_base64_is_refused_without_its_data(data: str) -> None:
     with pytest.raises(ConfigurationError, match="plain base64") as caught:
-        build([user([ImageContent(data="data:image/png;base64,U0VDUkVU", mime_type="image/png")])])
+        build([user([ImageContent(data=data, mime_type="image/png")])])
     assert "U0VDUkVU" not in repr(caught.value)
+
+
+def everywhere(text: str) -> dict[str, Any]:
+    """The body of a request with ``text`` in every place that a caller can put a text."""
+    history: list[Any] = [
+        SystemMessage(content=text, sections={"a": text}),
+        user([TextContent(text=text), ImageContent(data="QUJD", mime_type="image/" + text)]),
+        answer(
+            ThinkingContent(thinking=text, thinking_signature=text), call("aaaaaaaaa", text, **{text: text}), model=""
+        ),
+        result("aaaaaaaaa", text),
+    ]
+    tool = Tool(name=text, description=text, parameters={text: [text]})
+    options = {"metadata": {text: text}, "extra_body": {"more": {text: text}}, "prefix": text, "replay_thinking": True}
+    context = Context(messages=history, tools=[tool])
+    return build(context, cast(RequestOptions, options), model="m" + text).body
+
+
+def test_no_lone_surrogate_is_sent_from_anywhere() -> None:
+    assert everywhere(LONE) == everywhere("a\ufffdb")
 
 
 # ---- blocks that cannot be sent ----

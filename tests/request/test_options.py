@@ -153,7 +153,11 @@ def test_none_is_not_set() -> None:
         ({"tool_choice": {"function": 1}}, "option tool_choice"),
         ({"response_format": {"type": "SECRET"}}, "option response_format.type"),
         ({"response_format": "json_object"}, "option response_format: str has no JSON Schema"),
-        ({"server_tools": [{"type": "SECRET"}]}, "its type must be one of 'connector'"),
+        ({"server_tools": [{"type": "SECRET"}]}, "option server_tools.0: its type must be one of 'connector'"),
+        (
+            {"server_tools": [{"type": "document_library", "library_ids": []}]},
+            "option server_tools.0.document_library.lib",
+        ),
         ({"server_tools": "SECRET"}, "option server_tools: it must be a list, not a Python str"),
         ({"replay_thinking": "SECRET"}, "option replay_thinking: it must be True or False, not a Python str"),
         ({"extra_body": "SECRET"}, "option extra_body: it must be a dict, not a Python str"),

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from nodrop.content import Context, Diagnostic, Message, SystemMessage, Tool, UserMessage
 from nodrop.core.rejections import path_key
+from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import ConfigurationError
 from nodrop.options import RequestOptions, body_fields, checked, extra_body, flag, given, server_tools
 from nodrop.rate_card import RateCard
@@ -68,7 +69,7 @@ def build_request(
     messages = [*system.messages, *transcript.messages]
     if not messages:
         raise ConfigurationError("nothing to send: the history has no message with content")
-    fields = {"model": model, "messages": messages, **({"tools": tools} if tools else {}), **fields}
+    fields = {"model": without_surrogates(model), "messages": messages, **({"tools": tools} if tools else {}), **fields}
     body: dict[str, Any] = checked(fields).model_dump(mode="json")
     return BuiltRequest(body={**body, **more}, diagnostics=transcript.diagnostics)
 

@@ -188,9 +188,9 @@ class _Writer:
         if not self.takes_images:
             self.images_omitted += 1
             return _text(IMAGE_OMITTED)
-        if image.data.startswith("data:"):
-            raise ConfigurationError("image data must be plain base64: leave out the data-URL prefix")
-        return {"type": "image_url", "image_url": f"data:{image.mime_type};base64,{image.data}"}
+        if image.data.startswith("data:") or not image.data.isascii():
+            raise ConfigurationError("image data must be plain base64, without a data-URL prefix")
+        return {"type": "image_url", "image_url": f"data:{without_surrogates(image.mime_type)};base64,{image.data}"}
 
     def _call(self, slot: Slot) -> _Wire:
         call = slot.call
