@@ -117,6 +117,15 @@ def test_clean_end_has_nothing_pending(stream: bytes) -> None:
     assert not any(event.cut for event in events)
 
 
+@pytest.mark.parametrize("tail", [b"\xef", b"\xef\xbb", b"d", b"dat", b"e", b"event", b"id", b"retr"])
+def test_a_cut_inside_a_field_name_is_no_ignored_line(tail: bytes) -> None:
+    decoder = SSEDecoder()
+    assert list(decoder.feed(tail)) == []
+    assert decoder.pending
+    assert list(decoder.close()) == []
+    assert decoder.ignored_lines == 0
+
+
 # ---- the bound ----
 
 

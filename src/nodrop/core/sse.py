@@ -25,6 +25,7 @@ MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+_FIELD_NAMES: Final = (b"event", b"id", b"retry", b"dat")  # "data" alone is a whole line
 _FIELDS_WITHOUT_CONTENT: Final = frozenset({b"id", b"retry"})
 _JSON_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?')  # also one that the line ends in: so it never backtracks
 
@@ -89,13 +90,12 @@ class SSEDecoder:
 
     def close(self) -> Iterator[ServerSentEvent]:
         """The end of the input: the last event, if one is unfinished."""
-        if self._head:
-            self._line.append(self._head)
-        self._head = None
+        self._head = None  # what waits there is a cut byte order mark
         if self._line:
             line = b"".join(self._line)
             self._line.clear()
-            event = self._take(line)
+            cut_name = not self._unframed and any(name.startswith(line) for name in _FIELD_NAMES)
+            event = None if cut_name else self._take(line)
             if event is not None:
                 yield event
         if self._unframed:
