@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from nodrop.content import tool_result as tool_result
     from nodrop.core.decoder import Decoder as Decoder
     from nodrop.core.flow import Timeouts as Timeouts
+    from nodrop.core.usage import usage_of as usage_of
+    from nodrop.document_query.aio import AsyncDocumentQuery as AsyncDocumentQuery
+    from nodrop.document_query.result import ToolResult as ToolResult
+    from nodrop.document_query.sync import DocumentQuery as DocumentQuery
     from nodrop.errors import AbortedError as AbortedError
     from nodrop.errors import APIError as APIError
     from nodrop.errors import AuthenticationError as AuthenticationError
@@ -97,6 +101,10 @@ _HOME: Final = {
     ),
     "nodrop.core.decoder": ("Decoder",),
     "nodrop.core.flow": ("Timeouts",),
+    "nodrop.core.usage": ("usage_of",),
+    "nodrop.document_query.aio": ("AsyncDocumentQuery",),
+    "nodrop.document_query.result": ("ToolResult",),
+    "nodrop.document_query.sync": ("DocumentQuery",),
     "nodrop.errors": (
         "APIError", "AbortedError", "AuthenticationError", "CapacityError", "ConfigurationError", "ConnectionFailed",
         "ContentRejectedError", "ContextOverflowError", "ErrorDetail", "InvalidRequestError", "NodropError",

@@ -14,6 +14,11 @@ def is_report(usage: UsageInfo | None) -> bool:
     )
 
 
+def usage_of(report: UsageInfo | None) -> Usage | None:
+    """The counters of ``chunk.usage`` at the wire level in the content model's terms; ``None`` when it reports none."""
+    return read_usage(report) if report is not None and is_report(report) else None
+
+
 def read_usage(report: UsageInfo) -> Usage:
     """The counters in pi's terms.
 
@@ -45,8 +50,8 @@ def read_usage(report: UsageInfo) -> Usage:
 def priced(usage: Usage, model: str, rates: RateCard) -> Usage:
     """``usage`` with the cost that the rate card estimates for ``model``; without one when it has no rate."""
     known = rates.find(model)
-    estimate = known and cost(
-        known.rates,
+    estimate = cost(
+        known.rates if known else None,
         input=usage.input,
         output=usage.output,
         cache_read=usage.cache_read,
