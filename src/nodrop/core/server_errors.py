@@ -222,7 +222,7 @@ def _said_of(body: JSON) -> Said:
     inner: object = body.get("error")
     source: JSON = cast(JSON, inner) if isinstance(inner, dict) else body
     details = tuple(_details(source)) or tuple(_details(body))
-    texts = [inner] if isinstance(inner, str) else []
+    texts: list[object] = [inner] if isinstance(inner, str) else []
     texts += [source.get("message"), source.get("detail"), source.get("raw")]
     metadata = source.get("metadata")
     if isinstance(metadata, dict):
@@ -254,7 +254,7 @@ def _words(text: object) -> Iterator[str]:
     value = text
     if isinstance(text, str) and text.lstrip().startswith("{"):
         try:
-            value = json.loads(text)
+            value = without_surrogates(json.loads(text))
         except (ValueError, RecursionError):
             yield f"a message that is broken JSON ({len(text)} characters)"
             return

@@ -14,6 +14,7 @@ from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
 from nodrop.core.server_errors import error_in_frame
 from nodrop.core.sse import ServerSentEvent, SSEDecoder
+from nodrop.core.surrogates import without_surrogates
 from nodrop.core.wire_json import Walked, parse, read_chunk, read_whole, walk
 from nodrop.errors import (
     AbortedError,
@@ -103,8 +104,10 @@ class Sink(ABC, Generic[Item]):
             self._cut_tail = event.data
             return
         if event.event == "error":
-            value, _ = parse(event.data)
-            frame = cast("dict[str, Any]", value) if isinstance(value, dict) and "error" in value else {"error": value}
+            value: object = without_surrogates(parse(event.data)[0])
+            frame: dict[str, Any] = {"error": value}
+            if isinstance(value, dict) and "error" in value:
+                frame = cast("dict[str, Any]", value)
             raise error_in_frame(frame, event.data) or StreamProtocolError("an error event without an error")
         self._walked(walk(event.data, every_type=self._every_type), event.data, out)
 

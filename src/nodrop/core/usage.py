@@ -35,7 +35,7 @@ def read_usage(report: UsageInfo) -> Usage:
     audio = (plural.audio_tokens if plural else None) or (singular.audio_tokens if singular else None) or 0
     prompt = (report.prompt_tokens or 0) + audio
     output = report.completion_tokens or 0
-    cached = min(max(cached, 0), prompt)
+    cached = max(0, min(cached, prompt))
     details = report.completion_tokens_details
     return Usage(
         input=prompt - cached,
@@ -50,13 +50,16 @@ def read_usage(report: UsageInfo) -> Usage:
 def priced(usage: Usage, model: str, rates: RateCard) -> Usage:
     """``usage`` with the cost that the rate card estimates for ``model``; without one when it has no rate."""
     known = rates.find(model)
-    estimate = cost(
-        known.rates if known else None,
-        input=usage.input,
-        output=usage.output,
-        cache_read=usage.cache_read,
-        cache_write=usage.cache_write,
-    )
+    try:
+        estimate = cost(
+            known.rates if known else None,
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write=usage.cache_write,
+        )
+    except OverflowError:  # a counter beyond any float
+        return usage
     if not usage.reported or estimate is None:
         return usage
     return usage.model_copy(update={"cost": Cost(**estimate._asdict())})

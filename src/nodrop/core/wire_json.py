@@ -158,10 +158,10 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     if not isinstance(value, dict):
         raise malformed_frame("", f"it is {json_kind(value)}, not an object")
     raw = cast(JSON, value)
-    failure = error_in_frame(raw, data)
+    clean: JSON = without_surrogates(raw)
+    failure = error_in_frame(clean, data)
     if failure is not None and not raw.get("choices"):
         raise failure
-    clean: JSON = without_surrogates(raw)
     lone = clean != raw
     if lone:
         oddities.append("lone_surrogate")
@@ -290,9 +290,9 @@ def _prune_parts(chunk: JSON, path: str, *, every_type: bool) -> tuple[JSON, Nod
 def _undecided(
     thing: str, table: Mapping[Any, Decision], item: object, path: str, *, every_type: bool
 ) -> NodropError | None:
-    tag = cast(JSON, item).get("type") if isinstance(item, dict) else None
+    tag: object = as_object.get("type") if (as_object := _as_object(item)) is not None else None
     if not isinstance(tag, str):
-        return missing_type(thing, cast(object, item), path)
+        return missing_type(thing, item, path)
     decision = decision_for(table, tag)
     if decision is None:
         return unknown_type(thing, tag, path)
@@ -308,6 +308,10 @@ def _misshapen(thing: str, item: JSON, path: str) -> NodropError | None:
     if tag == "reference" and fault.path.startswith("reference_ids"):
         return malformed(thing, tag, path, MALFORMED_REFERENCE.reason)
     return malformed(thing, tag, _joined_path(path, fault.path), fault.reason)
+
+
+def _as_object(value: object) -> JSON | None:
+    return cast(JSON, value) if isinstance(value, dict) else None
 
 
 class _Fault(NamedTuple):
@@ -413,11 +417,13 @@ def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JS
 def _restore_message(message: DeltaMessage | AssistantMessage, raw: JSON) -> None:
     if isinstance(message.content, str):
         message.content = raw["content"]
-    for item, raw_item in zip(message.content or (), raw.get("content") or (), strict=False):
+    raw_items: list[Any] = raw.get("content") or []
+    for item, raw_item in zip(message.content or (), raw_items, strict=False):
         if isinstance(item, TextChunk):
             item.text = raw_item["text"]
         elif isinstance(item, ThinkChunk):
-            for part, raw_part in zip(item.thinking, raw_item["thinking"], strict=False):
+            raw_parts: list[JSON] = raw_item["thinking"]
+            for part, raw_part in zip(item.thinking, raw_parts, strict=False):
                 if isinstance(part, TextChunk):
                     part.text = raw_part["text"]
     for call, raw_call in zip(message.tool_calls or (), raw.get("tool_calls") or (), strict=False):
