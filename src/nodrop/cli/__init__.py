@@ -15,6 +15,8 @@ USAGE_ERROR: Final = 2
 _COMMANDS: Final = {
     "demo": "stream a scripted answer over real HTTP: no key, no network",
     "chat": "ask a Mistral model and stream its answer",
+    "ask": "ask a question of document libraries and stream the answer",
+    "doctor": "each effective setting and where it came from",
     "replay": "decode a recorded body through the same core: no network",
     "coverage": "what becomes of every wire type and field",
     "models": "the rate card: models, prices, context windows",

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from nodrop.cli.screen import Screen, aborting_on_interrupt
 from nodrop.client.base import ChatOptions
 from nodrop.client.sync import Client
 from nodrop.content import Context, ImageContent, TextContent, UserMessage
 from nodrop.errors import ConfigurationError
-
-DEFAULT_MODEL: Final = "mistral-medium-latest"
+from nodrop.settings import DEFAULT_MODEL, load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", nargs="*", metavar="PROMPT", help="the question; without one it is read from standard input"
     )
-    parser.add_argument("--model", default=DEFAULT_MODEL, metavar="ID", help="default: %(default)s")
+    parser.add_argument("--model", metavar="ID", help=f"default: that of the settings files, else {DEFAULT_MODEL}")
     parser.add_argument("--system", metavar="TEXT", help="the system prompt")
     parser.add_argument("--image", action="append", default=[], type=Path, metavar="FILE", help="an image; repeatable")
     parser.add_argument("--effort", metavar="LEVEL", help="reasoning_effort, for example none or high")
@@ -35,7 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     options = _options(arguments)
-    with Client(base_url=arguments.base_url) as client:
+    settings = load_settings()
+    for warning in settings.warnings:
+        print(f"nodrop: {warning}", file=sys.stderr)
+    arguments.model = arguments.model or settings.model.value
+    client_settings = settings.client_settings()
+    if arguments.base_url is not None:
+        client_settings["base_url"] = arguments.base_url
+    with Client(**client_settings) as client:
         prompt = " ".join(arguments.prompt)
         if not prompt and not sys.stdin.isatty():
             prompt = sys.stdin.read().strip()

@@ -65,6 +65,12 @@ class Screen:
             self._fresh_line()
             self._out.flush()
 
+    def write(self, text: str) -> None:
+        """Text of an answer, as far as it came; not in JSON output."""
+        if not self._json:
+            self._write(text)
+            self._out.flush()
+
     def _show(self, event: Event) -> None:
         match event:
             case Start() | TextStart() | ThinkingStart() | ToolCallDelta():

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, assert_never, cast
 
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from nodrop.document_query.assembly import Assembly, ToolMessage
@@ -21,6 +22,11 @@ _SHOWN_NAME: Final = 200
 _BLANKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
+# Names inside stay as they are here, whatever the model around them does with its own.
+_AS_WRITTEN: Final = ConfigDict(alias_generator=None, extra="forbid")
+
+
+@with_config(_AS_WRITTEN)
 class QueryCitation(TypedDict):
     """One marker of the answer.
 
@@ -34,6 +40,7 @@ class QueryCitation(TypedDict):
     references: dict[str, Any]
 
 
+@with_config(_AS_WRITTEN)
 class StructuredContent(TypedDict):
     """The answer for programs: its text, its chunks as the generated models write them, and what tools said."""
 

@@ -15,6 +15,7 @@
 - :class:`Reply`: one response; its builders take the chunks of :mod:`nodrop.testing.wire`.
 - :class:`Stall`, :class:`Cut`, :class:`Comments`, :class:`IgnoreClose`, :func:`refused_url`, :func:`unanswered_url`:
   what can go wrong (:mod:`nodrop.testing.faults`).
+- :class:`DocumentLibraries`: answers document queries from text files, by keywords (:mod:`nodrop.testing.library`).
 - :mod:`nodrop.testing.demo`: the scripted answers of ``nodrop demo``.
 - the pytest fixture ``mistral_server`` (:mod:`nodrop.testing.pytest_plugin`), there by itself once nodrop is installed.
 
@@ -22,6 +23,7 @@ It needs the standard library and h11 alone, and listens on 127.0.0.1 only.
 """
 
 from nodrop.testing.faults import Comments, Cut, Fault, IgnoreClose, Place, Stall, refused_url, unanswered_url
+from nodrop.testing.library import DocumentLibraries
 from nodrop.testing.records import PlayedReply, RecordedRequest
 from nodrop.testing.replies import Framing, Packets, Reply
 from nodrop.testing.server import Handler, MistralServer, UnscriptedRequestError
@@ -56,6 +58,7 @@ __all__ = [
     "DONE",
     "Comments",
     "Cut",
+    "DocumentLibraries",
     "Fault",
     "Framing",
     "Handler",

@@ -38,6 +38,12 @@ def echo(request: RecordedRequest) -> Reply:
     )
 
 
+def last_text(request: RecordedRequest) -> str:
+    """The text of the last message; empty when there is none."""
+    messages = _list(request.body.get("messages"))
+    return _text(messages[-1]) if messages else ""
+
+
 def _list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
