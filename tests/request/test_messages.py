@@ -273,6 +273,21 @@ def test_a_call_without_a_result_gets_an_error_result() -> None:
     assert (second["tool_call_id"], second["content"]) == ("bbbbbbbbb", "[tool error] No result provided")
 
 
+def test_an_id_that_comes_again_finds_its_own_result() -> None:
+    history = [
+        answer(call("aaaaaaaaa", turn=1)),
+        user(),
+        answer(call("aaaaaaaaa", turn=2), call("aaaaaaaaa", turn=2)),
+        result("aaaaaaaaa", "2a"),
+        result("aaaaaaaaa", "2b"),
+        answer(call("aaaaaaaaa", turn=3)),
+        user(),
+        result("aaaaaaaaa", "3"),
+    ]
+    results = [message["content"] for message in sent(history) if message["role"] == "tool"]
+    assert results == ["[tool error] No result provided", "2a", "2b", "3"]
+
+
 @pytest.mark.parametrize(
     ("history", "why"),
     [
@@ -418,6 +433,16 @@ def test_system_messages_are_folded_and_tools_replayed() -> None:
     assert (second["role"], third["role"]) == ("assistant", "tool")
     assert names(built.body) == ["mine", "bash"]
     assert built.body["tools"][1]["function"]["description"] == "new"
+
+
+def test_a_section_that_was_taken_away_comes_back_at_the_end() -> None:
+    history = [
+        SystemMessage(sections={"a": "A", "b": "B"}),
+        SystemMessage(sections={"a": None}),
+        SystemMessage(sections={"a": "again"}),
+        user(),
+    ]
+    assert sent(history)[0]["content"] == "B\n\nagain"
 
 
 def test_without_a_prompt_or_tools_there_are_none() -> None:

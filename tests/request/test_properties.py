@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Any, cast, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +23,7 @@ from nodrop.content import (
     UserMessage,
 )
 from nodrop.errors import ConfigurationError
+from nodrop.request import tool_ids
 from nodrop.request.pairing import Slot
 from nodrop.request.tool_ids import fits, wire_ids
 from tests.request.support import MODEL, build
@@ -181,6 +184,15 @@ def test_a_replacement_that_is_taken_by_an_id_that_fits_gives_way() -> None:
     ids = wire_ids(calls)
     assert ids[calls[1]] == taken
     assert ids[calls[0]] != taken
+
+
+def test_a_replacement_that_another_one_has_taken_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def few(_seed: str, taken: Container[str]) -> str:
+        return next(made for made in ("AAAAAAAAA", "BBBBBBBBB", "CCCCCCCCC") if made not in taken)
+
+    monkeypatch.setattr(tool_ids, "made_up_id", few)
+    calls = slots([["call_1", "AAAAAAAAA", "call_2"], ["call_1"]])
+    assert [wire_ids(calls)[call] for call in calls] == ["BBBBBBBBB", "AAAAAAAAA", "CCCCCCCCC", "BBBBBBBBB"]
 
 
 def test_long_ids_with_one_beginning_stay_apart() -> None:
