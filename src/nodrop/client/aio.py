@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator, Iterator
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, Unpack
 
@@ -26,6 +27,7 @@ from nodrop.client.outgoing import Outgoing
 from nodrop.client.transport import family_of
 from nodrop.content import AssistantMessage
 from nodrop.core.flow import RequestFlow
+from nodrop.errors import ConfigurationError
 from nodrop.events import Event, TextDelta
 from nodrop.wire import ChatCompletionRequest, ChatCompletionResponse, CompletionChunk
 
@@ -51,15 +53,15 @@ class _Opened(Generic[Item]):
 
     async def __anext__(self) -> Item:
         while True:
+            if self._since_turn >= _EVENTS_A_TURN:  # other tasks get a turn while buffered bytes last
+                self._since_turn = 0
+                await asyncio.sleep(0)  # with no item in hand: a cancellation here would lose it
             for item in self._items:
                 self._since_turn += 1
-                if self._since_turn >= _EVENTS_A_TURN:  # other tasks get a turn while buffered bytes last
-                    self._since_turn = 0
-                    await asyncio.sleep(0)
                 return item
             items = await self._driver.next_items()
             if items is None:
-                self._ended()
+                self._raise_at_end()
                 raise StopAsyncIteration
             self._items = iter(items)
 
@@ -73,11 +75,14 @@ class _Opened(Generic[Item]):
 
     def __del__(self) -> None:
         driver: AsyncDriver[Item] | None = getattr(self, "_driver", None)
-        if driver is None or not driver.started or driver.ended:
+        if driver is None:
             return
-        warnings.warn(f"unclosed {self!r}: use it in an async with block, or close() it", ResourceWarning, stacklevel=2)
-        if driver.loop is not None and driver.loop.is_running():
-            driver.loop.call_soon_threadsafe(_close_later, driver)
+        forgotten = driver.holds_connection
+        driver.forget()
+        if forgotten:  # last, because a filter may turn it into an exception
+            warnings.warn(
+                f"unclosed {self!r}: use it in an async with block, or close() it", ResourceWarning, stacklevel=2
+            )
 
     def __repr__(self) -> str:
         return f"<nodrop.{type(self).__name__} {self._name}>"
@@ -90,7 +95,7 @@ class _Opened(Generic[Item]):
         """Ends the request if it is under way, as ``abort()`` does, and lets its connection go."""
         await self._driver.close()
 
-    def _ended(self) -> None:
+    def _raise_at_end(self) -> None:
         """Called when the iteration is over."""
 
 
@@ -121,9 +126,6 @@ class AsyncStream(_Opened[Event]):
         if error is not None:
             raise error.with_traceback(None)
 
-    def _ended(self) -> None:
-        log_end(self.message)
-
 
 class AsyncWireExchange(_Opened[WireItem]):
     """What the server answers in the generated models: the chunks of a stream, or one whole completion.
@@ -141,7 +143,7 @@ class AsyncWireExchange(_Opened[WireItem]):
         """What was odd about the answer and no error: ``lone_surrogate``, ``no_done_marker`` and their like."""
         return tuple(wire_sink_of(self._driver.flow).oddities)
 
-    def _ended(self) -> None:
+    def _raise_at_end(self) -> None:
         error = self._driver.flow.error
         if error is not None:
             raise error.with_traceback(None)
@@ -168,7 +170,8 @@ class AsyncClient(BaseClient):
     ) -> None:
         options = client_options(settings)
         http: Any = _new_http_client() if http_client is None else http_client
-        super().__init__(options, http, family_of(http), owns=http_client is None)
+        super().__init__(options, http, family_of(http, "AsyncClient"), owns=http_client is None)
+        self._home = _Home()
 
     async def __aenter__(self) -> Self:
         return self
@@ -179,15 +182,15 @@ class AsyncClient(BaseClient):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections, unless the HTTP client is the caller's."""
-        self._closed = True
-        if self._owns:
+        """Ends the requests that are under way, and closes the connections unless the HTTP client is the caller's."""
+        if self._ends_here():
             await self._http.aclose()
 
     def with_options(self, **settings: Unpack[ClientSettings]) -> AsyncClient:
         """A client with these settings changed, on the same connections; this one still owns and closes them."""
         other = AsyncClient.__new__(AsyncClient)
         self._share(other, settings)
+        other._home = self._home
         return other
 
     def stream(self, model: str, prompt: Prompt, **options: Unpack[ChatOptions]) -> AsyncStream:
@@ -202,37 +205,48 @@ class AsyncClient(BaseClient):
             return await stream.final_message()
 
     def _driver(self, flow: RequestFlow[Item], outgoing: Outgoing, signal: AbortSignal | None) -> AsyncDriver[Item]:
-        return AsyncDriver(flow, self._http, outgoing, signal, self._on_wait)
+        return AsyncDriver(
+            flow,
+            self._http,
+            outgoing,
+            self._signals(signal),
+            self._on_wait,
+            lambda: log_end(flow),
+            self._home.check,
+        )
 
     @property
     def wire(self) -> AsyncWire:
         """The wire level: generated models in and out, nothing mapped."""
-        return AsyncWire(self)
+
+        return AsyncWire(lambda request, stream, signal: self._driver(*self._wire(request, stream=stream), signal))
 
 
 class AsyncWire:
     """Generated models in and out: :class:`nodrop.Wire` on asyncio."""
 
-    def __init__(self, client: AsyncClient) -> None:
-        self._client = client
+    def __init__(
+        self, open_driver: Callable[[ChatCompletionRequest, bool, AbortSignal | None], AsyncDriver[WireItem]]
+    ) -> None:
+        self._open = open_driver
 
     def stream(self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None) -> AsyncWireStream:
         """Streams the chunks as they come. ``request.stream`` need not be set."""
-        driver = self._client._driver(*self._client._wire(request, stream=True), signal)
+        driver = self._open(request, True, signal)
         return AsyncWireStream(driver, f"of {request.model}")
 
     def exchange(
         self, request: ChatCompletionRequest, *, stream: bool, signal: AbortSignal | None = None
     ) -> AsyncWireExchange:
         """Asks for a stream or for the whole form, and hands out whichever the server answers with."""
-        driver = self._client._driver(*self._client._wire(request, stream=stream), signal)
+        driver = self._open(request, stream, signal)
         return AsyncWireExchange(driver, f"of {request.model}")
 
     async def complete(
         self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None
     ) -> ChatCompletionResponse:
         """The whole form, with the errors of :meth:`stream`."""
-        driver = self._client._driver(*self._client._wire(request, stream=False), signal)
+        driver = self._open(request, False, signal)
         found: list[WireItem] = []
         try:
             while (items := await driver.next_items()) is not None:
@@ -249,10 +263,19 @@ def _new_http_client() -> httpx.AsyncClient:
     return httpx.AsyncClient(limits=httpx.Limits(max_connections=None, max_keepalive_connections=20))
 
 
-_closing: Final[set[asyncio.Task[None]]] = set()
+class _Home:
+    """The event loop of a client's connections: the first one that it is used in."""
 
+    def __init__(self) -> None:
+        self._loop: weakref.ref[asyncio.AbstractEventLoop] | None = None
 
-def _close_later(driver: AsyncDriver[Any]) -> None:
-    task = asyncio.ensure_future(driver.close())
-    _closing.add(task)  # the loop holds tasks weakly
-    task.add_done_callback(_closing.discard)
+    def check(self) -> None:
+        """Raises :class:`ConfigurationError` in another loop: a connection of one cannot be used in the next."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = weakref.ref(loop)
+        elif self._loop() is not loop:
+            raise ConfigurationError(
+                "this AsyncClient was used in another event loop, and its connections belong to that; "
+                "build one in each loop (in each asyncio.run)"
+            )

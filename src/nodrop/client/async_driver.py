@@ -8,15 +8,24 @@ every few events, so that a fast stream does not starve its neighbours.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, Generic, TypeVar
 
 from nodrop.client.abort import AbortSignal
 from nodrop.client.outgoing import Outgoing
-from nodrop.client.transport import failure_of, head_of, is_encoded
+from nodrop.client.transport import (
+    AFTER_FORK,
+    SETTLE_BYTES,
+    SETTLE_SECONDS,
+    check_open,
+    failure_of,
+    head_of,
+    is_encoded,
+)
 from nodrop.client.waits import actual_wait
-from nodrop.core.flow import (
+from nodrop.core.commands import (
     ABORTED,
     END,
     Aborted,
@@ -28,45 +37,57 @@ from nodrop.core.flow import (
     Head,
     Read,
     Reply,
-    RequestFlow,
     Send,
     Settle,
     Wait,
 )
+from nodrop.core.flow import RequestFlow
+from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
 _Result = TypeVar("_Result")
-_SETTLE_SECONDS: Final = 0.1
-_SETTLE_BYTES: Final = 65536
+_closing: Final[set[asyncio.Task[None]]] = set()
 
 
 class AsyncDriver(Generic[Item]):
-    """Drives one flow. One consumer task; ``abort`` from any thread or task."""
+    """Drives one flow. One consumer task; ``abort`` from any thread or task. ``signals`` are what else may abort it.
+
+    ``_turn`` is held by the task that drives the flow. ``home`` is called in it and checks the event loop.
+    """
 
     def __init__(
         self,
         flow: RequestFlow[Item],
         http: Any,
         outgoing: Outgoing,
-        signal: AbortSignal | None,
+        signals: tuple[AbortSignal, ...],
         on_wait: Callable[[Wait], None],
+        on_end: Callable[[], None],
+        home: Callable[[], None],
     ) -> None:
         self.flow = flow
-        self.started = False
-        self.ended = False
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._run = flow.run()
         self._http = http
         self._outgoing = outgoing
         self._on_wait = on_wait
+        self._on_end = on_end
+        self._home = home
+        self._pid = os.getpid()
         self._signal = AbortSignal()
-        self._unlink: Callable[[], None] = _nothing
-        if signal is not None:
-            self._unlink = signal.on_abort(self._signal.abort)
+        self._unlinks = [signal.on_abort(self._signal.abort) for signal in signals]
+        self._turn = asyncio.Lock()
+        self._ended = False
+        self._rest: list[Item] = []
         self._reply: Reply = None
         self._response: Any = None
         self._body: AsyncIterator[bytes] | None = None
         self._scope: asyncio.Timeout | None = None
+
+    @property
+    def holds_connection(self) -> bool:
+        """Whether something must still be closed."""
+        return self._response is not None
 
     def abort(self) -> None:
         """Ends the request; ``next_items`` then gives the terminal item with what had arrived."""
@@ -74,12 +95,49 @@ class AsyncDriver(Generic[Item]):
 
     async def next_items(self) -> list[Item] | None:
         """The next items, or ``None`` after the last ones."""
-        if self.ended:
+        if os.getpid() != self._pid:
+            raise ConfigurationError(AFTER_FORK)
+        async with self._turn:
+            if self._rest:
+                items, self._rest = self._rest, []
+                return items
+            return await self._driven()
+
+    async def close(self) -> None:
+        """Ends the request if it is under way, and lets its connection go. What nobody has taken can still be."""
+        if os.getpid() != self._pid:
+            return  # the connection is the parent's
+        if not self.flow.over:
+            self.abort()
+        async with self._turn:
+            while (items := await self._driven()) is not None:
+                self._rest += items
+
+    def forget(self) -> None:
+        """Closes what nobody reads any more; called by a finalizer, in any thread."""
+        for unlink in self._unlinks:
+            unlink()
+        if os.getpid() != self._pid or not self.holds_connection or self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(_close_later, self)
+        except RuntimeError:
+            return  # the loop is closed, and with it the connection
+
+    async def _driven(self) -> list[Item] | None:
+        if self._ended:
             return None
-        if not self.started:
-            self.started = True
-            self.loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._home()
+            self._loop = asyncio.get_running_loop()
             self._signal.on_abort(self._wake)
+        try:
+            return await self._until_items()
+        except BaseException:
+            await self._drop()  # cancelled, or a hook of the caller's failed: what is open is closed at once
+            raise
+
+    async def _until_items(self) -> list[Item] | None:
         while True:
             reply, self._reply = self._reply, ABORTED  # a cancellation while a command is carried out ends the request
             try:
@@ -88,6 +146,7 @@ class AsyncDriver(Generic[Item]):
                 await self._finish()
                 return None
             except BaseException:
+                self._rest += self.flow.abandon()
                 await self._finish()
                 raise
             match command:
@@ -107,34 +166,34 @@ class AsyncDriver(Generic[Item]):
                     await self._drop()
                     self._reply = None
 
-    async def close(self) -> None:
-        """Ends the request if it is under way, and lets its connection go."""
-        if not self.ended:
-            self.abort()
-            while await self.next_items() is not None:
-                pass
-
     async def _finish(self) -> None:
-        self.ended = True
-        self._unlink()
+        self._ended = True
+        for unlink in self._unlinks:
+            unlink()
+        self._on_end()
         await self._drop()
 
     # ---- commands ----
 
     async def _send(self, deadline: float) -> Head | Broken | Expired | Aborted:
+        check_open(self._http)
+        outcome = await self._bounded(self._sent, deadline)
+        if isinstance(outcome, Broken | Expired | Aborted):
+            return outcome
+        self._response = outcome
+        self._body = outcome.aiter_bytes() if is_encoded(outcome) else outcome.aiter_raw()
+        return head_of(outcome)
+
+    async def _sent(self) -> Any:
         request = self._http.build_request(
             "POST",
             self._outgoing.url,
             headers=self._outgoing.headers,
             content=self._outgoing.body,
             timeout=self._outgoing.timeout,
+            extensions={"trace": _HandshakeWatch()},
         )
-        outcome = await self._bounded(lambda: self._http.send(request, stream=True), deadline)
-        if isinstance(outcome, Broken | Expired | Aborted):
-            return outcome
-        self._response = outcome
-        self._body = outcome.aiter_bytes() if is_encoded(outcome) else outcome.aiter_raw()
-        return head_of(outcome)
+        return await self._http.send(request, stream=True)
 
     async def _read(self, deadline: float) -> bytes | End | Broken | Expired | Aborted:
         body = self._body
@@ -152,14 +211,14 @@ class AsyncDriver(Generic[Item]):
         """Reads the few bytes after the end, so that the connection can be used again; never waits for them long."""
         body = self._body
         if body is not None:
-            await self._bounded(lambda: _read_rest(body), time.monotonic() + _SETTLE_SECONDS)
+            await self._bounded(lambda: _read_rest(body), time.monotonic() + SETTLE_SECONDS)
         await self._drop()
 
     async def _drop(self) -> None:
-        response, self._response = self._response, None
         self._body = None
-        if response is not None:
-            await response.aclose()
+        if self._response is not None:
+            await self._response.aclose()
+            self._response = None
 
     async def _bounded(
         self, start: Callable[[], Awaitable[_Result]], deadline: float
@@ -189,21 +248,39 @@ class AsyncDriver(Generic[Item]):
 
     def _wake(self) -> None:
         """Called by the abort, in any thread."""
-        if self.loop is not None and not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._expire_now)
+        if self._loop is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._expire_now)
+            except RuntimeError:
+                return  # the loop is closed: nothing of this request waits any more
 
     def _expire_now(self) -> None:
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(asyncio.get_running_loop().time())
 
 
+class _HandshakeWatch:
+    """httpcore's ``trace`` extension: closes a connection whose TLS handshake was cancelled, which httpcore forgets."""
+
+    def __init__(self) -> None:
+        self._stream: Any = None
+
+    async def __call__(self, name: str, info: dict[str, Any]) -> None:
+        if name.endswith(".connect_tcp.complete"):
+            self._stream = info["return_value"]
+        elif name.endswith(".start_tls.failed") and self._stream is not None:
+            await self._stream.aclose()
+
+
 async def _read_rest(body: AsyncIterator[bytes]) -> None:
-    left = _SETTLE_BYTES
+    left = SETTLE_BYTES
     async for block in body:
         left -= len(block)
         if left < 0:
             return
 
 
-def _nothing() -> None:
-    return None
+def _close_later(driver: AsyncDriver[Any]) -> None:
+    task = asyncio.ensure_future(driver.close())
+    _closing.add(task)  # the loop holds tasks weakly
+    task.add_done_callback(_closing.discard)

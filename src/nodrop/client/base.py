@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 from nodrop.client.abort import AbortSignal
 from nodrop.client.options import ClientOptions, ClientSettings, RetryNotice, changed
 from nodrop.client.outgoing import Outgoing
+from nodrop.client.transport import AFTER_FORK, check_open
 from nodrop.content import AssistantMessage, Context, Message, Tool, now_ms
-from nodrop.core.flow import Plan, RequestFlow, Wait
+from nodrop.core.commands import Wait
+from nodrop.core.flow import Plan, RequestFlow
 from nodrop.core.sinks import MessageSink, Sink, WireSink
 from nodrop.errors import ConfigurationError, NodropError, StreamProtocolError, UnsupportedContentError
 from nodrop.events import Event, Start
@@ -55,7 +57,8 @@ class BaseClient:
         self._family = family
         self._owns = owns
         self._pid = os.getpid()
-        self._closed = False
+        self._closing = AbortSignal()
+        self._owner = self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(base_url={self._options.base_url!r})"
@@ -69,13 +72,25 @@ class BaseClient:
         """Makes ``other`` a client on these connections, which it does not own."""
         self._usable()
         BaseClient.__init__(other, changed(self._options, settings), self._http, self._family, owns=False)
+        other._owner = self._owner
 
     def _usable(self) -> None:
-        if self._closed:
+        if self._closing.aborted or self._owner._closing.aborted:
             raise ConfigurationError("the client is closed")
         if os.getpid() != self._pid:
             # Two processes on one socket would read each other's answers.
-            raise ConfigurationError("this client was opened before the process forked; build one in each process")
+            raise ConfigurationError(AFTER_FORK)
+        check_open(self._http)
+
+    def _signals(self, signal: AbortSignal | None) -> tuple[AbortSignal, ...]:
+        """All that ends a request of this client: its own signal, and closing the client or the owner of the pool."""
+        signals = (self._closing,) if self._owner is self else (self._closing, self._owner._closing)
+        return signals if signal is None else (*signals, signal)
+
+    def _ends_here(self) -> bool:
+        """Ends all requests under way; whether the connections are to be closed too."""
+        self._closing.abort()
+        return self._owns and os.getpid() == self._pid  # after a fork they are the parent's
 
     def _chat(
         self, model: str, prompt: Prompt, options: ChatOptions, *, stream: bool
@@ -136,6 +151,7 @@ class BaseClient:
             wall=time.time,
             chance=random.random,
             path=urlsplit(self._options.url).path,
+            secret=self._options.api_key,
         )
 
     def _outgoing(self, body: Mapping[str, Any], *, stream: bool) -> Outgoing:
@@ -153,9 +169,11 @@ class BaseClient:
             self._options.on_retry(RetryNotice(wait.attempt, wait.error, wait.seconds))
 
 
-def log_end(message: AssistantMessage) -> None:
+def log_end(flow: RequestFlow[Any]) -> None:
     """One line for each diagnostic of a finished message: its type and details, which never hold content."""
-    for note in message.diagnostics:
+    if not isinstance(flow.sink, MessageSink):
+        return
+    for note in flow.sink.message.diagnostics:
         LOG.info("diagnostic %s %s", note.type, note.details or "")
 
 

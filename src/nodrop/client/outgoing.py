@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +14,6 @@ class Outgoing:
     headers: dict[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     timeout: tuple[float, float, float, float]
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an outgoing request holds the API key and does not pickle")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
@@ -52,7 +52,7 @@ class _Opened(Generic[Item]):
                 return item
             items = self._driver.next_items()
             if items is None:
-                self._ended()
+                self._raise_at_end()
                 raise StopIteration
             self._items = iter(items)
 
@@ -62,13 +62,16 @@ class _Opened(Generic[Item]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._driver.leave()
 
     def __del__(self) -> None:
         driver: SyncDriver[Item] | None = getattr(self, "_driver", None)
-        if driver is not None and driver.started and not driver.ended:
+        if driver is None:
+            return
+        forgotten = driver.holds_connection
+        driver.forget()
+        if forgotten:  # last, because a filter may turn it into an exception
             warnings.warn(f"unclosed {self!r}: use it in a with block, or call close()", ResourceWarning, stacklevel=2)
-            driver.close()
 
     def __repr__(self) -> str:
         return f"<nodrop.{type(self).__name__} {self._name}>"
@@ -81,7 +84,7 @@ class _Opened(Generic[Item]):
         """Ends the request if it is under way, as ``abort()`` does, and lets its connection go."""
         self._driver.close()
 
-    def _ended(self) -> None:
+    def _raise_at_end(self) -> None:
         """Called when the iteration is over."""
 
 
@@ -116,9 +119,6 @@ class Stream(_Opened[Event]):
         if error is not None:
             raise error.with_traceback(None)
 
-    def _ended(self) -> None:
-        log_end(self.message)
-
 
 class WireExchange(_Opened[WireItem]):
     """What the server answers in the generated models: the chunks of a stream, or one whole completion.
@@ -136,7 +136,7 @@ class WireExchange(_Opened[WireItem]):
         """What was odd about the answer and no error: ``lone_surrogate``, ``no_done_marker`` and their like."""
         return tuple(wire_sink_of(self._driver.flow).oddities)
 
-    def _ended(self) -> None:
+    def _raise_at_end(self) -> None:
         error = self._driver.flow.error
         if error is not None:
             raise error.with_traceback(None)
@@ -168,7 +168,7 @@ class Client(BaseClient):
     ) -> None:
         options = client_options(settings)
         http: Any = _new_http_client() if http_client is None else http_client
-        super().__init__(options, http, family_of(http), owns=http_client is None)
+        super().__init__(options, http, family_of(http, "Client"), owns=http_client is None)
 
     def __enter__(self) -> Self:
         return self
@@ -179,9 +179,8 @@ class Client(BaseClient):
         self.close()
 
     def close(self) -> None:
-        """Closes the connections, unless the HTTP client is the caller's."""
-        self._closed = True
-        if self._owns:
+        """Ends the requests that are under way, and closes the connections unless the HTTP client is the caller's."""
+        if self._ends_here():
             self._http.close()
 
     def with_options(self, **settings: Unpack[ClientSettings]) -> Client:
@@ -209,38 +208,41 @@ class Client(BaseClient):
             return stream.final_message()
 
     def _driver(self, flow: RequestFlow[Item], outgoing: Outgoing, signal: AbortSignal | None) -> SyncDriver[Item]:
-        return SyncDriver(flow, self._http, outgoing, signal, self._on_wait)
+        return SyncDriver(flow, self._http, outgoing, self._signals(signal), self._on_wait, lambda: log_end(flow))
 
     @property
     def wire(self) -> Wire:
         """The wire level: generated models in and out, nothing mapped."""
-        return Wire(self)
+
+        return Wire(lambda request, stream, signal: self._driver(*self._wire(request, stream=stream), signal))
 
 
 class Wire:
     """Generated models in and out. Retries before the first chunk; typed errors are raised."""
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    def __init__(
+        self, open_driver: Callable[[ChatCompletionRequest, bool, AbortSignal | None], SyncDriver[WireItem]]
+    ) -> None:
+        self._open = open_driver
 
     def stream(self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None) -> WireStream:
         """Streams the chunks as they come. ``request.stream`` need not be set.
 
         A chunk that the models refuse raises :class:`nodrop.ContentRejectedError` with the raw JSON on ``.raw``.
         """
-        driver = self._client._driver(*self._client._wire(request, stream=True), signal)
+        driver = self._open(request, True, signal)
         return WireStream(driver, f"of {request.model}")
 
     def exchange(
         self, request: ChatCompletionRequest, *, stream: bool, signal: AbortSignal | None = None
     ) -> WireExchange:
         """Asks for a stream or for the whole form, and hands out whichever the server answers with."""
-        driver = self._client._driver(*self._client._wire(request, stream=stream), signal)
+        driver = self._open(request, stream, signal)
         return WireExchange(driver, f"of {request.model}")
 
     def complete(self, request: ChatCompletionRequest, *, signal: AbortSignal | None = None) -> ChatCompletionResponse:
         """The whole form, with the errors of :meth:`stream`."""
-        driver = self._client._driver(*self._client._wire(request, stream=False), signal)
+        driver = self._open(request, False, signal)
         found: list[WireItem] = []
         try:
             while (items := driver.next_items()) is not None:

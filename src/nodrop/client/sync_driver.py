@@ -1,24 +1,40 @@
 """Carries out the commands of one request's flow, blocking. Any thread may abort it.
 
-The caller's thread reads the body itself; the abort, or a deadline that the transport's own timeout does not cover,
-shuts the socket down under the read. Before the response head there is no such handle on a pooled connection: a
-daemon thread sends, while the caller waits for it, for the abort or for the deadline; left alone, it closes what comes
-late. Connections that were opened for us are watched for which of them a sender writes to, so that it can be woken.
+The caller's thread reads the body itself; an abort, or a deadline that the transport's own timeout does not cover,
+shuts the socket down under the read (:mod:`nodrop.client.guard`). Before the response head there is no such handle on a
+pooled connection: a daemon thread sends (:mod:`nodrop.client.sender`), while the caller waits for it, for the abort or
+for the deadline.
+
+State: whatever holds a connection is in ``_sender`` or ``_response`` before it can be lost, and leaves them only when
+it is closed; so an interrupt between any two lines leaks nothing. ``_turn`` is held by whoever drives the flow.
 """
 
 from __future__ import annotations
 
-import contextvars
+import _thread
+import os
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Generic, TypeVar
 
 from nodrop.client.abort import AbortSignal
+from nodrop.client.guard import Guard
 from nodrop.client.outgoing import Outgoing
-from nodrop.client.transport import failure_of, head_of, is_encoded, shut_down
+from nodrop.client.sender import Sender
+from nodrop.client.transport import (
+    AFTER_FORK,
+    SETTLE_BYTES,
+    SETTLE_SECONDS,
+    check_open,
+    check_unshared,
+    failure_of,
+    head_of,
+    is_encoded,
+)
 from nodrop.client.waits import actual_wait
-from nodrop.core.flow import (
+from nodrop.core.commands import (
     ABORTED,
     END,
     Aborted,
@@ -30,42 +46,53 @@ from nodrop.core.flow import (
     Head,
     Read,
     Reply,
-    RequestFlow,
     Send,
     Settle,
     Wait,
 )
+from nodrop.core.flow import RequestFlow
+from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
-_SETTLE_SECONDS: Final = 0.1
-_SETTLE_BYTES: Final = 65536
+_SLACK: Final = 0.05  # the share of the silence by which a deadline may pass, so that few reads need a timer
 
 
 class SyncDriver(Generic[Item]):
-    """Drives one flow. One consumer; ``abort`` from any thread."""
+    """Drives one flow. One consumer; ``abort`` from any thread. ``signals`` are what else may abort it."""
 
     def __init__(
         self,
         flow: RequestFlow[Item],
         http: Any,
         outgoing: Outgoing,
-        signal: AbortSignal | None,
+        signals: tuple[AbortSignal, ...],
         on_wait: Callable[[Wait], None],
+        on_end: Callable[[], None],
     ) -> None:
         self.flow = flow
-        self.started = False
-        self.ended = False
         self._run = flow.run()
         self._http = http
         self._outgoing = outgoing
         self._on_wait = on_wait
+        self._on_end = on_end
+        self._pid = os.getpid()
         self._signal = AbortSignal()
-        self._unlink = signal.on_abort(self._signal.abort) if signal is not None else _nothing
+        self._guard = Guard()
+        self._signal.on_abort(self._guard.wake)
+        self._unlinks = [signal.on_abort(self._signal.abort) for signal in signals]
+        self._turn = threading.RLock()
+        self._driven_by = 0
+        self._ended = False
+        self._rest: list[Item] = []
         self._reply: Reply = None
+        self._sender: Sender | None = None
         self._response: Any = None
         self._body: Iterator[bytes] = iter(())
-        self._watch = _Watchdog()
-        self._last_deadline = 0.0
+
+    @property
+    def holds_connection(self) -> bool:
+        """Whether something must still be closed."""
+        return self._response is not None or self._sender is not None
 
     def abort(self) -> None:
         """Ends the request; ``next_items`` then gives the terminal item with what had arrived."""
@@ -73,9 +100,61 @@ class SyncDriver(Generic[Item]):
 
     def next_items(self) -> list[Item] | None:
         """The next items, or ``None`` after the last ones."""
-        if self.ended:
+        if os.getpid() != self._pid:
+            raise ConfigurationError(AFTER_FORK)
+        with self._turn:
+            if self._rest:
+                items, self._rest = self._rest, []
+                return items
+            return self._driven()
+
+    def close(self) -> None:
+        """Ends the request if it is under way, and lets its connection go. What nobody has taken can still be."""
+        if os.getpid() != self._pid:
+            return  # the connection is the parent's
+        if not self.flow.over:
+            self.abort()
+        if self._driven_by == threading.get_ident():
+            return  # from a signal handler, in the middle of next_items, which now comes to its end
+        with self._turn:
+            while (items := self._driven()) is not None:
+                self._rest += items
+
+    def leave(self) -> None:
+        """``close`` at the end of a ``with`` block, which cannot be in the middle of ``next_items``."""
+        self._driven_by = 0
+        self.close()
+
+    def forget(self) -> None:
+        """Closes what nobody reads any more; called by a finalizer.
+
+        That may run in any thread, in the middle of any code, also while it holds a lock that closing needs (the
+        pool's, or one of ``threading``). So the closing is left to another thread, and that one starts a second,
+        because a thread that was not started by ``threading`` leaves a trace there for ever when it logs.
+        """
+        for unlink in self._unlinks:
+            unlink()
+        if os.getpid() == self._pid and self.holds_connection:
+            self.abort()
+            closer = threading.Thread(target=self.close, name="nodrop-close", daemon=True)
+            try:
+                _thread.start_new_thread(closer.start, ())
+            except RuntimeError:
+                return  # the interpreter ends, and with it the connection
+
+    def _driven(self) -> list[Item] | None:
+        if self._ended:
             return None
-        self.started = True
+        try:
+            self._driven_by = threading.get_ident()
+            return self._until_items()
+        except BaseException:
+            self._drop()
+            raise
+        finally:
+            self._driven_by = 0
+
+    def _until_items(self) -> list[Item] | None:
         while True:
             reply, self._reply = self._reply, ABORTED  # an interrupt while a command is carried out counts as an abort
             try:
@@ -84,6 +163,7 @@ class SyncDriver(Generic[Item]):
                 self._finish()
                 return None
             except BaseException:
+                self._rest += self.flow.abandon()
                 self._finish()
                 raise
             match command:
@@ -93,7 +173,7 @@ class SyncDriver(Generic[Item]):
                 case Read():
                     self._reply = self._read(command.deadline)
                 case Send():
-                    self._reply = self._send(command.deadline)
+                    self._reply = self._send(command)
                 case Wait():
                     self._reply = self._wait(command)
                 case Settle():
@@ -103,55 +183,61 @@ class SyncDriver(Generic[Item]):
                     self._drop()
                     self._reply = None
 
-    def close(self) -> None:
-        """Ends the request if it is under way, and lets its connection go."""
-        if not self.ended:
-            self.abort()
-            while self.next_items() is not None:
-                pass
-
     def _finish(self) -> None:
-        self.ended = True
+        self._ended = True
         self._drop()
-        self._unlink()
+        for unlink in self._unlinks:
+            unlink()
+        self._on_end()
 
     # ---- commands ----
 
-    def _send(self, deadline: float) -> Head | Broken | Expired | Aborted:
+    def _send(self, command: Send) -> Head | Broken | Expired | Aborted:
         if self._signal.aborted:
             return ABORTED
-        sender = _Sender(self._http, self._outgoing)
+        check_open(self._http)
+        sender = self._sender = Sender(self._http, self._outgoing)
         unlink = self._signal.on_abort(sender.wake)
         try:
             sender.start()
-            sender.wait(deadline - time.monotonic())
-        except BaseException:
-            late, _ = sender.take()
-            if late is not None:
-                late.close()
-            raise
+            phase = sender.wait(command.connect_by, command.deadline)
         finally:
             unlink()
-        response, error = sender.take()
+        response, error = sender.outcome()
+        if self._signal.aborted:
+            return ABORTED
         if error is not None:
-            if self._signal.aborted:
-                return ABORTED
             return _failure_or_raise(error)
         if response is None:
-            return ABORTED if self._signal.aborted else Expired()
+            return Expired(phase)
         self._response = response
+        self._sender = None
+        check_unshared(response)
+        self._close_guarded(response)
         self._body = response.iter_bytes() if is_encoded(response) else response.iter_raw()
-        self._watch.over(response.extensions.get("network_stream"), self._signal)
         return head_of(response)
+
+    def _close_guarded(self, response: Any) -> None:
+        """Makes the response let go of its connection before it closes, which it does by itself at its last byte."""
+        close = response.close
+
+        def let_go_and_close() -> None:
+            self._guard.let_go()
+            close()
+
+        response.close = let_go_and_close
+        self._guard.hold(response.extensions.get("network_stream"))
+        if self._signal.aborted:
+            self._guard.wake()  # the abort came before the guard had anything to wake
 
     def _read(self, deadline: float) -> bytes | End | Broken | Expired | Aborted:
         if self._signal.aborted:
             return ABORTED
-        # The transport's read timeout is the silence, so it covers a deadline that moved with the last event. One
-        # that did not move (a comment came, or the total is near) needs the watchdog.
-        if deadline == self._last_deadline or deadline - time.monotonic() < self._outgoing.timeout[1] - 0.05:
-            self._watch.until(deadline)
-        self._last_deadline = deadline
+        # The transport's read timeout is the silence, so it covers a deadline that has moved with the last event. One
+        # that did not move (a comment came, or half an event), or that the total timeout cut short, needs the guard.
+        silence = self._outgoing.timeout[1]
+        left = deadline - time.monotonic()
+        self._guard.until(deadline, covered=left >= silence - min(silence * _SLACK, 1.0))
         failure: Exception
         try:
             return next(self._body)
@@ -163,16 +249,20 @@ class SyncDriver(Generic[Item]):
 
     def _wait(self, command: Wait) -> Aborted | None:
         self._on_wait(command)
-        woken = threading.Event()
-        unlink = self._signal.on_abort(woken.set)
-        woken.wait(actual_wait(command.seconds))
-        unlink()
+        woken: queue.SimpleQueue[None] = queue.SimpleQueue()  # its put is safe in a signal handler, Event.set is not
+        unlink = self._signal.on_abort(lambda: woken.put(None))
+        try:
+            woken.get(timeout=actual_wait(command.seconds))
+        except queue.Empty:
+            pass
+        finally:
+            unlink()
         return ABORTED if self._signal.aborted else None
 
     def _settle(self) -> None:
         """Reads the few bytes after the end, so that the connection can be used again; never waits for them long."""
-        self._watch.until(time.monotonic() + _SETTLE_SECONDS)
-        left = _SETTLE_BYTES
+        self._guard.until(time.monotonic() + SETTLE_SECONDS, covered=False)
+        left = SETTLE_BYTES
         try:
             for block in self._body:
                 left -= len(block)
@@ -183,20 +273,19 @@ class SyncDriver(Generic[Item]):
         self._drop()
 
     def _drop(self) -> None:
-        self._watch.stop()
-        response, self._response = self._response, None
+        if self._sender is not None:
+            self._sender.leave()
+            self._sender = None
+        if self._response is not None:
+            self._response.close()
+            self._response = None
+        self._guard.let_go()
         self._body = iter(())
-        if response is not None:
-            response.close()
 
     def _interrupted(self) -> Aborted | Expired | None:
         if self._signal.aborted:
             return ABORTED
-        return Expired() if self._watch.expired else None
-
-
-def _nothing() -> None:
-    return None
+        return Expired() if self._guard.expired else None
 
 
 def _failure_or_raise(error: BaseException) -> Broken | Expired:
@@ -204,142 +293,3 @@ def _failure_or_raise(error: BaseException) -> Broken | Expired:
     if failure is None:
         raise error  # not the transport's: a hook of the caller's client, or a bug
     return failure
-
-
-class _Sender:
-    """Sends in a daemon thread of its own. State under the lock: the outcome, and whether anyone still wants it."""
-
-    _of_thread = threading.local()
-
-    def __init__(self, http: Any, outgoing: Outgoing) -> None:
-        self._http = http
-        self._request = http.build_request(
-            "POST",
-            outgoing.url,
-            headers=outgoing.headers,
-            content=outgoing.body,
-            timeout=outgoing.timeout,
-            extensions={"trace": _track_new_connections},
-        )
-        self._lock = threading.Lock()
-        self._woken = threading.Event()
-        self._response: Any = None
-        self._error: BaseException | None = None
-        self._taken = False
-        self.stream: Any = None  # the connection that this sender writes to
-
-    def start(self) -> None:
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(self._send,), name="nodrop-send", daemon=True).start()
-
-    def wake(self) -> None:
-        self._woken.set()
-
-    def wait(self, seconds: float) -> None:
-        self._woken.wait(max(seconds, 0.0))
-
-    def take(self) -> tuple[Any, BaseException | None]:
-        """The outcome if there is one; else the sender is left alone and woken, so that it ends soon."""
-        with self._lock:
-            self._taken = True
-            response, error = self._response, self._error
-        if response is None and error is None:
-            shut_down(self.stream)
-        return response, error
-
-    def _send(self) -> None:
-        self._of_thread.sender = self
-        try:
-            response = self._http.send(self._request, stream=True)
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the thread that waits for it
-            with self._lock:
-                self._error = error
-        else:
-            with self._lock:
-                unwanted = self._taken
-                self._response = response
-            if unwanted:
-                response.close()
-        finally:
-            self._of_thread.sender = None
-            self._woken.set()
-
-    @classmethod
-    def now_writing_to(cls, stream: Any) -> None:
-        sender: _Sender | None = getattr(cls._of_thread, "sender", None)
-        if sender is not None:
-            sender.stream = stream
-
-
-def _track_new_connections(name: str, info: dict[str, Any]) -> None:
-    """httpcore's ``trace`` extension: called with each connection that is opened for one of our requests.
-
-    A request is written before its head is awaited. So each write tells its sender which connection it waits on, also
-    later, when the connection is used again, of which no trace event tells.
-    """
-    stream: Any = info.get("return_value")
-    if not name.endswith(".complete") or not hasattr(stream, "get_extra_info"):
-        return
-    write = stream.write
-
-    def tracked(*args: Any, **kwargs: Any) -> Any:
-        _Sender.now_writing_to(stream)
-        return write(*args, **kwargs)
-
-    stream.write = tracked
-
-
-class _Watchdog:
-    """Shuts a connection down at a deadline or at the abort. State: its deadline, and whether it has passed."""
-
-    def __init__(self) -> None:
-        self.expired = False
-        self._stream: Any = None
-        self._unlink: Callable[[], None] = _nothing
-        self._deadline = 0.0
-        self._timer: threading.Timer | None = None
-        self._lock = threading.Lock()
-
-    def over(self, network_stream: Any, signal: AbortSignal) -> None:
-        """Watches a connection from now on."""
-        self.expired = False
-        self._stream = network_stream
-        self._unlink = signal.on_abort(self._shut_down)
-
-    def until(self, deadline: float) -> None:
-        """Sets the deadline. A timer that runs already is left: it looks again when it fires."""
-        with self._lock:
-            earlier = deadline < self._deadline
-            self._deadline = deadline
-            if self._timer is not None and earlier:
-                self._timer.cancel()
-                self._timer = None
-            if self._timer is None:
-                self._start()
-
-    def stop(self) -> None:
-        with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-            self._stream = None
-        self._unlink()
-        self._unlink = _nothing
-
-    def _start(self) -> None:
-        self._timer = threading.Timer(max(self._deadline - time.monotonic(), 0.0), self._fire)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def _fire(self) -> None:
-        with self._lock:
-            if self._timer is not threading.current_thread():
-                return  # stopped, or replaced by an earlier one
-            if time.monotonic() < self._deadline:
-                self._start()
-                return
-            self.expired = True
-        self._shut_down()
-
-    def _shut_down(self) -> None:
-        shut_down(self._stream)

@@ -10,21 +10,47 @@ import re
 import socket
 from typing import Any, Final
 
-from nodrop.core.flow import Broken, Expired, Head
+from nodrop.core.commands import Broken, Expired, Head
+from nodrop.errors import ConfigurationError
 
 FAMILIES: Final = ("httpx", "httpx2")
+SETTLE_SECONDS: Final = 0.1
+SETTLE_BYTES: Final = 65536
+"""How long, and for how much, the end of a body is waited for after the answer is whole."""
+AFTER_FORK: Final = "it was opened before the process forked, and its connections are the parent's; build a client here"
 _CREDENTIALS: Final = re.compile(r"//[^/@\s]*@")
 _TEXT: Final = 300
 
 
-def family_of(http: Any) -> str:
-    """``httpx/0.28.1`` for a client of httpx. Raises :class:`TypeError` for anything that is of neither family."""
+def family_of(http: Any, kind: str) -> str:
+    """``httpx/0.28.1`` for a client of httpx; ``kind`` is ``Client`` or ``AsyncClient``.
+
+    Raises :class:`TypeError` for anything that is not of this kind, of either family.
+    """
     for cls in type(http).__mro__:
         family = cls.__module__.partition(".")[0]
-        if family in FAMILIES:
+        if family in FAMILIES and cls.__name__ == kind:
             module: Any = __import__(family)
             return f"{family}/{module.__version__}"
-    raise TypeError(f"http_client must be a client of httpx or httpx2, not {type(http).__name__}")
+    raise TypeError(f"http_client must be an httpx.{kind} or httpx2.{kind}, not {type(http).__name__}")
+
+
+def check_open(http: Any) -> None:
+    """Raises :class:`ConfigurationError` when the HTTP client is closed: by its owner, or with another of ours."""
+    if http.is_closed:
+        raise ConfigurationError("the HTTP client is closed")
+
+
+def check_unshared(response: Any) -> None:
+    """Raises :class:`ConfigurationError` for HTTP/2, where requests share a connection.
+
+    A blocked read can only be ended by shutting its connection down, which would end the others on it.
+    """
+    if response.extensions.get("http_version") == b"HTTP/2":
+        raise ConfigurationError(
+            "the blocking client cannot abort on an HTTP/2 connection without ending the other requests on it; "
+            "give it an HTTP client without http2=True, or use AsyncClient"
+        )
 
 
 def failure_of(error: Exception) -> Broken | Expired | None:

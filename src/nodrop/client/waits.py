@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -15,7 +15,7 @@ _SWITCH: Final = _Switch()
 
 
 @contextmanager
-def no_retry_waits() -> Iterator[None]:
+def no_retry_waits() -> Generator[None]:
     """Inside the block every client of this process tries again at once. For tests only.
 
     The waits that were asked for are still logged and still given to ``on_retry``.

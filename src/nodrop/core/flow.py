@@ -4,13 +4,13 @@ It is a generator that yields commands and is sent replies; the sync and the asy
 carries them out. It reads the clock that it is given and draws from the random source that it is given; it never
 waits, reads or sends itself.
 
-    command          reply
-    Send(deadline)   Head, or Broken / Expired / ABORTED
-    Read(deadline)   bytes, END, or Broken / Expired / ABORTED
-    Wait(seconds)    None, or ABORTED
-    Emit(items)      None; the items are for the consumer
-    Settle()         None; a good end: let the connection be used again if its last bytes are there already
-    Drop()           None; a bad one: close the connection
+    command                      reply
+    Send(connect_by, deadline)   Head, or Broken / Expired / ABORTED
+    Read(deadline)               bytes, END, or Broken / Expired / ABORTED
+    Wait(seconds)                None, or ABORTED
+    Emit(items)                  None; the items are for the consumer
+    Settle()                     None; a good end: let the connection be used again if its last bytes are there already
+    Drop()                       None; a bad one: close the connection
 
 Rules: ``start`` is given out once, after the first 2xx head. After content has been given out nothing is sent again.
 Whatever happens, the last thing given out is the terminal event, and its message holds what had arrived.
@@ -18,107 +18,47 @@ Whatever happens, the last thing given out is the terminal event, and its messag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
 
+from nodrop.core.commands import (
+    ABORTED,
+    END,
+    Aborted,
+    Broken,
+    Command,
+    Drop,
+    Emit,
+    Expired,
+    Head,
+    Read,
+    Reply,
+    Send,
+    Settle,
+    Wait,
+)
 from nodrop.core.retry import GiveUp, RetryPolicy, after_failure
-from nodrop.core.server_errors import error_from_response, request_id_of
+from nodrop.core.server_errors import error_from_response, read_said, request_id_of
 from nodrop.core.sinks import Sink
 from nodrop.errors import (
     AbortedError,
     APIError,
     ConnectionFailed,
+    ContextOverflowError,
+    ErrorDetail,
     NodropError,
     Phase,
     RequestTimedOut,
+    StatusError,
     StreamProtocolError,
 )
 
 Item = TypeVar("Item")
+_HIDDEN: Final = "[key]"
+_EARLY: Final = 0.02  # a clock that ticks coarsely may wake us this much before the bound
 _ERROR_BODY_BYTES: Final = 1024 * 1024
 _WHOLE_BODY_BYTES: Final = 256 * 1024 * 1024
-
-
-# ---- commands ----
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Send the request and wait for the response head, until ``deadline`` on the flow's clock."""
-
-    deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Read the next bytes of the body, until ``deadline`` on the flow's clock."""
-
-    deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """Wait before the next attempt. ``attempt`` (from 1) is the one that failed, with ``error``."""
-
-    seconds: float
-    attempt: int
-    error: NodropError
-
-
-@dataclass(frozen=True, slots=True)
-class Emit(Generic[Item]):
-    """Hand ``items`` to the consumer."""
-
-    items: list[Item]
-
-
-class Settle:
-    """The answer is whole."""
-
-
-class Drop:
-    """The exchange is over before its end: close its connection."""
-
-
-# ---- replies ----
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a response; ``headers`` are lower-cased."""
-
-    status: int
-    headers: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """The transport failed. ``text`` names its exception class, and says what it says."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Expired:
-    """The deadline passed, or a timeout of the transport's own: then ``phase`` says which."""
-
-    phase: Literal["connect", "silence"] | None = None
-
-
-class End:
-    """The end of the body."""
-
-
-class Aborted:
-    """The caller aborted."""
-
-
-END: Final = End()
-ABORTED: Final = Aborted()
-
-Command: TypeAlias = Send | Read | Wait | Emit[Item] | Settle | Drop
-Reply: TypeAlias = Head | bytes | End | Broken | Expired | Aborted | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +79,8 @@ class Plan(Generic[Item]):
     """What one request needs: a fresh sink for each attempt, its bounds, and the sources of time and chance.
 
     ``clock`` is monotonic, in seconds; ``wall`` gives Unix seconds; ``chance`` gives numbers from 0 to 1. ``path`` is
-    the path of the URL, for errors. ``opening`` gives what is handed out first.
+    the path of the URL, for errors. ``opening`` gives what is handed out first. ``secret`` is taken out of whatever a
+    server repeats of it in an error.
     """
 
     new_sink: Callable[[], Sink[Item]]
@@ -150,11 +91,13 @@ class Plan(Generic[Item]):
     wall: Callable[[], float]
     chance: Callable[[], float]
     path: str = ""
+    secret: str = field(default="", repr=False)
 
 
 class RequestFlow(Generic[Item]):
     """One request. ``run`` is the generator; ``sink`` is that of the current attempt, ``error`` how it ended.
 
+    ``over`` is true from the terminal item on: what happens to the transport after it changes nothing.
     ``refused`` is a local failure known before anything is sent: then the terminal item is all that comes.
     """
 
@@ -162,6 +105,7 @@ class RequestFlow(Generic[Item]):
         self.sink: Sink[Item] = plan.new_sink()
         self.error: NodropError | None = None
         self.attempts = 0
+        self.over = False
         self._plan = plan
         self._refused = refused
         self._opened = False
@@ -177,10 +121,13 @@ class RequestFlow(Generic[Item]):
             self.attempts += 1
             error = yield from self._attempt()
             if error is None:
-                yield Emit(self.sink.done())
+                items = self.sink.done()
+                self.over = True
+                yield Emit(items)
                 yield Settle()
                 return
             yield Drop()
+            self._hide_secret(error)
             decision = after_failure(
                 error,
                 attempt=self.attempts,
@@ -206,7 +153,8 @@ class RequestFlow(Generic[Item]):
         plan = self._plan
         self._head = None
         sent = plan.clock()
-        reply = yield Send(self._bounded(sent + plan.timeouts.connect + plan.timeouts.silence))
+        connect_by = sent + plan.timeouts.connect
+        reply = yield Send(self._bounded(connect_by), self._bounded(connect_by + plan.timeouts.silence))
         if not isinstance(reply, Head):
             return self._transport_error(reply, "before it answered")
         self._head = reply
@@ -219,6 +167,8 @@ class RequestFlow(Generic[Item]):
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind.endswith("json"):
             return (yield from self._whole_body())
+        if kind.endswith("html"):
+            return (yield from self._page(reply))
         return (yield from self._stream())
 
     def _stream(self) -> Generator[Command[Item], Reply, NodropError | None]:
@@ -242,9 +192,9 @@ class RequestFlow(Generic[Item]):
                 return sink.error
 
     def _whole_body(self) -> Generator[Command[Item], Reply, NodropError | None]:
-        body = yield from self._body(_WHOLE_BODY_BYTES)
-        if not isinstance(body, bytes):
-            return self._transport_error(body, "while the answer was read")
+        body, end = yield from self._body(_WHOLE_BODY_BYTES)
+        if end is not END:
+            return self._transport_error(end, "while the answer was read")
         if len(body) >= _WHOLE_BODY_BYTES:
             return StreamProtocolError(f"the body is larger than {_WHOLE_BODY_BYTES} bytes")
         items = self.sink.whole(body)
@@ -252,16 +202,23 @@ class RequestFlow(Generic[Item]):
             yield Emit(items)
         return self.sink.error
 
-    def _refusal(self, head: Head) -> Generator[Command[Item], Reply, NodropError]:
-        body = yield from self._body(_ERROR_BODY_BYTES)
-        if isinstance(body, Aborted):
-            return AbortedError()
-        # A body that broke off does not hide the status, which is the cause.
-        said = body if isinstance(body, bytes) else b""
-        return error_from_response(head.status, head.headers, said, path=self._plan.path, now=self._plan.wall())
+    def _page(self, head: Head) -> Generator[Command[Item], Reply, NodropError]:
+        """A web page under a 2xx status: a portal or a proxy answered in place of the API."""
+        body, end = yield from self._body(_ERROR_BODY_BYTES)
+        if end is not END:
+            return self._transport_error(end, "while the answer was read")
+        said = read_said(body, status=head.status, content_type="text/html").text
+        return StreamProtocolError(f"the server answered {head.status} with {said}; check base_url and any proxy")
 
-    def _body(self, limit: int) -> Generator[Command[Item], Reply, bytes | Reply]:
-        """The whole body, at most about ``limit`` bytes of it, or the reply that ended it."""
+    def _refusal(self, head: Head) -> Generator[Command[Item], Reply, NodropError]:
+        # A body that broke off or stalled does not hide the status, which is the cause: what came of it is kept.
+        body, end = yield from self._body(_ERROR_BODY_BYTES)
+        if isinstance(end, Aborted):
+            return AbortedError()
+        return error_from_response(head.status, head.headers, body, path=self._plan.path, now=self._plan.wall())
+
+    def _body(self, limit: int) -> Generator[Command[Item], Reply, tuple[bytes, Reply]]:
+        """The body, at most about ``limit`` bytes of it, and the reply that ended it."""
         pieces: list[bytes] = []
         size = 0
         while size < limit:
@@ -269,11 +226,9 @@ class RequestFlow(Generic[Item]):
             if isinstance(reply, bytes):
                 pieces.append(reply)
                 size += len(reply)
-            elif reply is END:
-                break
             else:
-                return reply
-        return b"".join(pieces)
+                return b"".join(pieces), reply
+        return b"".join(pieces), END
 
     def _fail(self, error: NodropError, why: str = "") -> Generator[Command[Item], Reply, None]:
         if isinstance(error, APIError):
@@ -282,8 +237,30 @@ class RequestFlow(Generic[Item]):
                 error.request_id = request_id_of(self._head.headers)
         if why:
             error.args = (f"{error}; {why}",)
+        yield Emit(self._failed(error))
+
+    def _failed(self, error: NodropError) -> list[Item]:
         self.error = error
-        yield Emit(self.sink.failed(error))
+        items = self.sink.failed(error)
+        self.over = True
+        return items
+
+    def abandon(self) -> list[Item]:
+        """The terminal items, where ``run`` was ended from outside (an interrupt) before it gave them."""
+        return [] if self.over else self._failed(AbortedError())
+
+    def _hide_secret(self, error: NodropError) -> None:
+        secret = self._plan.secret
+        if not secret:
+            return
+        error.args = (str(error).replace(secret, _HIDDEN),)
+        if isinstance(error, StatusError | ContextOverflowError):
+            error.body = error.body.replace(secret.encode(), _HIDDEN.encode())
+        if isinstance(error, StatusError):
+            error.headers = {name: value.replace(secret, _HIDDEN) for name, value in error.headers.items()}
+            error.details = tuple(
+                ErrorDetail(*(fact.replace(secret, _HIDDEN) for fact in entry)) for entry in error.details
+            )
 
     def _transport_error(self, reply: Reply, when: str) -> NodropError:
         match reply:
@@ -299,7 +276,7 @@ class RequestFlow(Generic[Item]):
     def _timeout(self, reply: Expired) -> RequestTimedOut:
         bounds = self._plan.timeouts
         left = self._total_left()
-        if left is not None and left <= 0 and bounds.total is not None:
+        if left is not None and left <= _EARLY and bounds.total is not None:
             text = f"the request took longer than {bounds.total:g} s (the total timeout)"
             return RequestTimedOut(text, phase="total", seconds=bounds.total)
         phase: Phase = reply.phase or "silence"

@@ -1,0 +1,44 @@
+"""Runs the coroutine tests of this directory on every side, and checks that each leaves nothing behind."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nodrop.testing import MistralServer
+from tests.client.harness import SIDES, Side, nothing_left
+
+
+@pytest.fixture(params=SIDES, ids=str)
+def side(request: pytest.FixtureRequest) -> Side:
+    """Each of the four clients."""
+    found: Side = request.param
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing() -> Iterator[None]:
+    with nothing_left():
+        yield
+
+
+@pytest.fixture
+def server(_leaves_nothing: None) -> Iterator[MistralServer]:
+    """A Mistral; a request without a scripted reply fails the test."""
+    with MistralServer() as running:
+        yield running
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> object | None:
+    """A coroutine test runs on its side."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments: dict[str, Any] = {
+        name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters
+    }
+    arguments["side"].run(pyfuncitem.obj(**arguments))
+    return True
