@@ -148,7 +148,8 @@ def _by_type(*known: str) -> Discriminator:
     """Sorts a block by its ``type`` into one of the known classes, and everything else into :class:`OtherBlock`."""
 
     def tag(value: Any) -> str:
-        found: object = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+        block: Any = value
+        found: object = block.get("type") if isinstance(value, Mapping) else getattr(block, "type", None)
         return found if isinstance(found, str) and found in known else "other"
 
     return Discriminator(tag)
