@@ -1,6 +1,5 @@
 """The lines to paste: rows of tables, arms of match statements, entries of the ledger, patches."""
 
-import ast
 import re
 from pathlib import Path
 from typing import Final
@@ -111,20 +110,12 @@ def _mapping(root: Path, match: Match, member: Member, catalogue: Catalogue) -> 
     body = lines[model.body - 1].strip().replace(f"{subject}.{model.reads[0][0]}", f"{subject}.{main.name}")
     arm = [f"{indent}case {python(member.tag)}:", f"{indent}    {body}"]
     for field in fields:
-        if field is not main:
+        if field is not main and match.keeper:
             arm.append(f"{indent}    if {subject}.{field.name} is not None:")
             value = f"{subject}.{field.name}" + ("" if _plain(field, catalogue) else '.model_dump(mode="json")')
-            arm.append(f"{indent}        self._unmapped.keep({_base(root, match)}, {python(field.name)}, {value})")
+            kept = match.keeper.replace("{}", f"{{{python(field.name)}: {value}}}", 1)
+            arm.append(f"{indent}        {kept}")
     return Edit("insert", str(match.file), model.end, "\n".join(arm))
-
-
-def _base(root: Path, match: Match) -> str:
-    """The path that unknown fields of the subject are kept under, as the code around the match writes it."""
-    module, _ = source(root, match.file)
-    for call in (node for node in ast.walk(module) if isinstance(node, ast.Call) and len(node.args) > 1):
-        if ast.unparse(call.args[0]) == f"{match.subject}.model_extra":
-            return ast.unparse(call.args[1])
-    return '""'
 
 
 def _plain(field: Field, catalogue: Catalogue) -> bool:
@@ -143,7 +134,7 @@ def derived(
 
     `closed` are the objects that can only arrive inside something rejected; `tables` the table that decides a union.
     A tag goes by its union's table; what lies inside a rejected thing goes with it; a field that the arm of its chunk
-    reads is mapped there, or carried when it is handed to `keep`.
+    reads is mapped there, or carried when it is handed to what keeps unknown fields.
     """
     for union in catalogue.unions.values():
         for member in union.members:
@@ -155,7 +146,7 @@ def derived(
                 methods = {method for name, method in arm.reads if name == field.name}
                 if methods and not arm.raises:
                     what = f"the arm for {member.tag} in {match.file.name}"
-                    kept = methods == {"keep"}
+                    kept = all(match.keeps(method) for method in methods)
                     return entry(field, "carried", "message.unmapped") if kept else entry(field, "mapped", what)
     return entry(field, "rejected", WITH_CHUNK) if field.owner in closed else None
 

@@ -108,12 +108,16 @@ def _put(root: Path, files: dict[Path, bytes], gone: list[Path]) -> None:
             _replace(root / path, data)
         for path in gone:
             (root / path).unlink()
-    except BaseException:
+    except BaseException as error:  # an interrupt too: put everything back, then go on failing
         for path, before in saved.items():
             if before is None:
                 (root / path).unlink(missing_ok=True)
-            else:
+            elif (root / path).read_bytes() != before:
                 _replace(root / path, before)
+        if isinstance(error, OSError):
+            raise CannotRunError(
+                f"cannot write ({error}): everything is as it was; make room, and try again"
+            ) from error
         raise
 
 

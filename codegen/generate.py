@@ -23,6 +23,7 @@ def write(root: Path) -> list[Path]:
     """
     generated = texts(read(root / DOCUMENT))
     folder = root / WIRE
+    folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob("*.py")):
         if old.name not in HAND_WRITTEN:
             old.unlink()

@@ -5,6 +5,7 @@ hide behind a computed key, a default or a `**`, and any checkout can be read, w
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,11 @@ class Match:
     line: int
     subject: str
     arms: tuple[Arm, ...]
+    keeper: str  # the call that keeps the unknown fields of the subject, with `{}` for them; empty when there is none
+
+    def keeps(self, method: str) -> bool:
+        """Whether what is handed to a method is kept on the message."""
+        return bool(self.keeper) and self.keeper.partition("(")[0].rpartition(".")[2] == method
 
     def tags(self) -> set[str]:
         """All tags that have an arm."""
@@ -84,17 +90,14 @@ def source(root: Path, path: Path) -> tuple[ast.Module, str]:
 
 
 def tables(root: Path, path: Path) -> dict[str, Table]:
-    """Every module-level dict literal whose values are all calls, by name."""
+    """Every module-level dict literal of calls, by name. An empty one counts: it is a table that decides nothing."""
     module, _ = source(root, path)
     strings = _strings(module)
     found: dict[str, Table] = {}
     for statement in module.body:
         name, value = _assigned(statement)
-        if (
-            name is not None
-            and isinstance(value, ast.Dict)
-            and all(isinstance(item, ast.Call) for item in value.values)
-        ):
+        calls = isinstance(value, ast.Dict) and any(isinstance(item, ast.Call) for item in value.values)
+        if name is not None and isinstance(value, ast.Dict) and (calls or not value.values):
             table = Table(name, path, statement.lineno, statement.lineno)
             for key, item in zip(value.keys, value.values, strict=True):
                 row = _row(path, name, key, item, strings)
@@ -167,13 +170,23 @@ def matches(root: Path) -> list[Match]:
     found: list[Match] = []
     for path in sorted((root / CORE).glob("*.py")):
         relative = CORE / path.name
-        module, _ = source(root, relative)
+        if not re.search(r"^\s*match .*\.type\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            continue  # parsing is what takes time
+        module, text = source(root, relative)
         for node in ast.walk(module):
             if isinstance(node, ast.Match) and isinstance(node.subject, ast.Attribute) and node.subject.attr == "type":
                 subject = ast.unparse(node.subject.value)
                 arms = tuple(_arm(case, subject) for case in node.cases)
-                found.append(Match(relative, node.lineno, subject, arms))
+                found.append(Match(relative, node.lineno, subject, arms, _keeper(module, text, subject)))
     return found
+
+
+def _keeper(module: ast.Module, text: str, subject: str) -> str:
+    extras = f"{subject}.model_extra"
+    for call in (node for node in ast.walk(module) if isinstance(node, ast.Call) and node.args):
+        if ast.unparse(call.args[0]) == extras:
+            return (ast.get_source_segment(text, call) or "").replace(extras, "{}", 1)
+    return ""
 
 
 def _arm(case: ast.match_case, subject: str) -> Arm:

@@ -279,7 +279,8 @@ class Normaliser:
 
     def _property(self, name: str, schema: Json) -> Json:
         """A property without a `required` of its own; a tag behind a `$ref` to one value is that value."""
-        found = self.local(schema) if name in TAGS else schema
+        alone = is_object(schema) and len(schema.get("allOf", ())) == 1
+        found = self.local(schema["allOf"][0] if alone else schema) if name in TAGS else schema
         if name in TAGS and is_object(found) and len(found.get("enum", ())) == 1:
             return {"type": "string", "const": found["enum"][0]}
         if is_object(schema) and isinstance(schema.get("required"), bool):

@@ -45,6 +45,14 @@ def cut(document: Schema, name: str, version: str) -> Schema:
 
     Raises CannotRunError when the operation, or something that it refers to, is missing or not understood.
     """
+    try:
+        return _cut(document, name, version)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        # A document may hold anything anywhere. What the readers below stumble over is no OpenAPI.
+        raise CannotRunError(f"{name}: not a well-formed OpenAPI document ({error!r}): {_ADVICE}") from error
+
+
+def _cut(document: Schema, name: str, version: str) -> Schema:
     found = find_operation(document, name)
     normaliser = Normaliser(document, name)
     request = _media(normaliser, found.get("requestBody"), "application/json", "ChatCompletionRequest")

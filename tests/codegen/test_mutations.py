@@ -132,6 +132,8 @@ def test_every_mutation_is_reported_by_name(capsys: pytest.CaptureFixture[str]) 
         assert worst == ("info" if mutation.unread else "error"), (mutation.kind, mutation.thing, named)
         for finding in named:
             assert finding.hand is None or finding.hand.line >= 1
+        if mutation.kind == "rename a tag" and not mutation.thing.startswith("ResourceContent"):
+            assert {finding.id for finding in named} <= {"tag-renamed", "part-renamed"}
         counts[mutation.kind] += 1
         severities[worst] += 1
     with capsys.disabled():
