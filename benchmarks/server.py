@@ -23,11 +23,13 @@ import socket
 import struct
 import sys
 import threading
+import time
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+POLL = 0.000_02
 ONE_A_PACKET, ONE_A_READ = "one-a-packet", "one-a-read"
 
 _CREATED = 1_764_460_800
@@ -112,7 +114,7 @@ def answer(connection: socket.socket, events: int, queue: ReceiveQueue | None) -
         for body in stream(events):
             connection.sendall(http_chunk(body))
             while not_sent(connection) or (queue is not None and queue.unread()):
-                pass
+                time.sleep(POLL)  # a busy wait would take the second processor from the client's kernel work
     finally:
         # Before the last bytes: once the client has those it may ask for the next stream.
         print(json.dumps({"events": events, "packets": packets_sent(connection) - before}), flush=True)
