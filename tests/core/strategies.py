@@ -15,7 +15,8 @@ JSON = dict[str, Any]
 
 PIECES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 IDS = st.lists(st.one_of(st.integers(-5, 2**40), PIECES), max_size=3)
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), PIECES)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)  # JSON has no others
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), FLOATS, PIECES)
 ANY_JSON = st.recursive(
     SCALARS,
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(PIECES, inner, max_size=3)),

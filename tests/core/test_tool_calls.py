@@ -279,7 +279,20 @@ def test_an_id_that_comes_late_is_the_id_of_the_call() -> None:
 
 # ---- complete or not ----
 
-NOT_OBJECTS = ['{"a":', "[1]", "1", '"x"', "null", "true", '{"a":1}{"b":2}', "{'a': 1}", '{"a": NaN}', '{"a":1', "x"]
+NOT_OBJECTS = [
+    '{"a":',
+    "[1]",
+    "1",
+    '"x"',
+    "null",
+    "true",
+    '{"a":1}{"b":2}',
+    "{'a': 1}",
+    '{"a": NaN}',
+    '{"a": 1e999}',
+    '{"a":1',
+    "x",
+]
 
 
 @pytest.mark.parametrize("raw", NOT_OBJECTS)

@@ -49,7 +49,7 @@ from nodrop.wire import (
 from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
 UnknownFields = Literal["keep", "reject"]
-_NO_CONTENT: Final = (None, "", [], {})
+_NO_CONTENT: Final[tuple[object, ...]] = (None, "", [], {})
 _MESSAGES: Final = ("choices.delta", "choices.message")  # where strings come in pieces; also choices.messages
 
 

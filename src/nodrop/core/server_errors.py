@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
 from nodrop.core.retry_after import requested_wait
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import (
@@ -199,13 +200,10 @@ def _labelled(said: Said) -> str:
 
 def read_said(body: bytes, *, status: int, content_type: str) -> Said:
     """The words in the body of an HTTP error, whatever its shape."""
-    text = without_surrogates(body.decode("utf-8", "replace")).strip()
+    text = BEFORE_DATA.sub("", body.decode("utf-8", "replace")).strip()
     if not text:
         return Said("the body is empty")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
+    value = _json_in(text)
     if isinstance(value, dict):
         return _said_of(cast(JSON, value))
     if text[0] == "<" or "html" in content_type:
@@ -214,33 +212,39 @@ def read_said(body: bytes, *, status: int, content_type: str) -> Said:
         return Said(f"an HTML page{named} in place of JSON ({len(body)} bytes)")
     if text[0] in '{["':
         return Said(f"a body that is no error object ({len(body)} bytes)")
-    return Said(_clipped(text, 200))
+    return Said(_clipped(" ".join(text.split()), 200))
+
+
+def _json_in(text: str) -> object:
+    """The JSON value that ``text`` is; ``None`` when it is none, or one that is too deep to be walked."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if is_nested_deeper(value, MAX_DEPTH) else without_surrogates(value)
 
 
 def _said_of(body: JSON) -> Said:
     """The words in an error object: its own, those under ``error``, and those of a gateway's ``raw``."""
     inner: object = body.get("error")
     source: JSON = cast(JSON, inner) if isinstance(inner, dict) else body
-    details = tuple(_details(source)) or tuple(_details(body))
     texts: list[object] = [inner] if isinstance(inner, str) else []
     texts += [source.get("message"), source.get("detail"), source.get("raw")]
     metadata = source.get("metadata")
     if isinstance(metadata, dict):
         texts.append(cast(JSON, metadata).get("raw"))
-    words: list[str] = []
-    for text in texts:
-        for word in _words(text):
-            if word not in words:
-                words.append(word)
-    if details:
-        words += [f"{detail.path}: {detail.message}" if detail.path else detail.message for detail in details]
+    if source is not body:
+        texts += [detail for detail in (body.get("detail"), body.get("message")) if isinstance(detail, list)]
+    said = [each for text in texts for each in _said_in(text)]
+    # As sets that keep their order: a gateway may say everything twice.
+    details = tuple(dict.fromkeys(detail for each in said for detail in each.details))
+    words = dict.fromkeys(each.text for each in said if each.text)
+    words |= dict.fromkeys(f"{detail.path}: {detail.message}" if detail.path else detail.message for detail in details)
     kind, code = source.get("type"), source.get("code")
     said_type = kind if isinstance(kind, str) else ""
-    if not words:
-        words = [said_type or "no message"]
     request_id = source.get("request_id") or body.get("request_id")
     return Said(
-        _clipped("; ".join(words), _WORDS),
+        _clipped("; ".join(words) or said_type or "no message", _WORDS),
         type=said_type,
         code=str(code) if isinstance(code, int | str) and not isinstance(code, bool) and code != "" else None,
         status=_status_in(source) or _status_in(body),
@@ -249,43 +253,40 @@ def _said_of(body: JSON) -> Said:
     )
 
 
-def _words(text: object) -> Iterator[str]:
-    """The words of a message: a string, or a gateway's error object, also one that is written as a JSON string."""
-    value = text
-    if isinstance(text, str) and text.lstrip().startswith("{"):
-        try:
-            value = without_surrogates(json.loads(text))
-        except (ValueError, RecursionError):
-            yield f"a message that is broken JSON ({len(text)} characters)"
+def _said_in(value: object) -> Iterator[Said]:
+    """What a message says: a string, a list of validation errors, or an error object, also one written as a string."""
+    if isinstance(value, str):
+        if not value.lstrip().startswith(("{", "[")):
+            yield Said(" ".join(value.split()))
             return
-    if isinstance(value, dict):
+        read = _json_in(value)
+        if read is None:
+            # It may be a text such as "[model] is busy"; only what starts like an object may be a broken payload.
+            broken = f"a message that is broken JSON ({len(value)} characters)"
+            yield Said(broken if value.lstrip().startswith("{") else " ".join(value.split()))
+            return
+        value = read
+    if isinstance(value, list):
+        yield Said("", details=tuple(_details(cast("list[object]", value))))
+    elif isinstance(value, dict):
         nested = cast(JSON, value)
-        if "error" in nested or "message" in nested:
-            yield _said_of(nested).text
-        elif isinstance(nested.get("detail"), str):
-            yield nested["detail"]
-    elif isinstance(value, str) and value.strip():
-        yield " ".join(value.split())
+        if {"error", "message", "detail"} & nested.keys():
+            yield _said_of(nested)
 
 
-def _details(source: JSON) -> Iterator[ErrorDetail]:
-    """The entries of a validation error, wherever it keeps them. ``input`` is the prompt: never read."""
-    message = source.get("message")
-    nested = cast(JSON, message).get("detail") if isinstance(message, dict) else None
-    for entries in (source.get("detail"), message, nested):
-        if not isinstance(entries, list):
-            continue
-        for entry in cast("list[object]", entries):
-            if isinstance(entry, dict):
-                known = cast(JSON, entry)
-                loc = known.get("loc")
-                path = ".".join(str(step) for step in cast("list[object]", loc)) if isinstance(loc, list) else ""
-                said, kind = known.get("msg"), known.get("type")
-                yield ErrorDetail(
-                    _clipped(path, 300),
-                    _clipped(said, 300) if isinstance(said, str) else "no message",
-                    _clipped(kind, 100) if isinstance(kind, str) else "",
-                )
+def _details(entries: list[object]) -> Iterator[ErrorDetail]:
+    """The entries of a validation error. ``input`` is the prompt: never read."""
+    for entry in entries:
+        if isinstance(entry, dict):
+            known = cast(JSON, entry)
+            loc = known.get("loc")
+            path = ".".join(str(step) for step in cast("list[object]", loc)) if isinstance(loc, list) else ""
+            said, kind = known.get("msg"), known.get("type")
+            yield ErrorDetail(
+                _clipped(path, 300),
+                _clipped(said, 300) if isinstance(said, str) else "no message",
+                _clipped(kind, 100) if isinstance(kind, str) else "",
+            )
 
 
 def _status_in(source: JSON) -> int | None:

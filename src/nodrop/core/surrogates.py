@@ -7,8 +7,7 @@ the next: the high one waits. What finds no partner becomes U+FFFD.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 REPLACEMENT: Final = "\ufffd"
 _PAIR: Final = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
@@ -33,22 +32,6 @@ def without_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
     return value
-
-
-def is_nested_deeper(value: object, depth: int) -> bool:
-    """Whether a JSON value has more than ``depth`` levels: what walks it recursively must not."""
-    level: list[object] = [value]
-    for _ in range(depth + 1):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return cast("dict[str, object]", value).values()
-    return cast("list[object]", value) if isinstance(value, list) else ()
 
 
 class SurrogateJoiner:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import string
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -31,7 +32,8 @@ _ALPHANUMERICS: Final = string.digits + string.ascii_letters
 ID_LENGTH: Final = 9
 
 
-class Fragment(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fragment:
     """One fragment as it came. ``arguments`` is a piece of JSON text, or a whole object."""
 
     index: int | None
@@ -162,7 +164,7 @@ def finished_call(call: OpenCall, call_id: str, *, ended: bool, cut: bool) -> To
         reason = "the answer ended before any arguments" if ended else "the arguments have not arrived yet"
         return _broken(call_id, name, raw, reason)
     try:
-        arguments: object = json.loads(raw, parse_constant=_no_json_constant)
+        arguments: object = json.loads(raw, parse_constant=_no_json_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         return _broken(call_id, name, raw, f"not JSON: {error.msg} at character {error.pos} of {len(raw)}")
     except (ValueError, RecursionError) as error:
@@ -174,6 +176,13 @@ def finished_call(call: OpenCall, call_id: str, *, ended: bool, cut: bool) -> To
 
 def _broken(call_id: str, name: str, raw: str, reason: str) -> ToolCall:
     return ToolCall(id=call_id, name=name, raw_arguments=raw, complete=False, arguments_error=reason)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError("a number that is too large")
+    return value
 
 
 def _no_json_constant(name: str) -> NoReturn:

@@ -11,7 +11,6 @@ Strict validation is meant: a ``true`` among reference ids must not become the c
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -26,6 +25,7 @@ from nodrop.core.decisions import (
     Decision,
     decision_for,
 )
+from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
 from nodrop.core.rejections import (
     json_kind,
     malformed,
@@ -36,7 +36,7 @@ from nodrop.core.rejections import (
     unknown_type,
 )
 from nodrop.core.server_errors import error_in_frame
-from nodrop.core.surrogates import is_nested_deeper, without_surrogates
+from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import NodropError, StreamProtocolError
 from nodrop.wire import (
     AssistantMessage,
@@ -71,8 +71,6 @@ _CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
     "tool_reference": ToolReferenceChunk,
 }
 _QUOTED: Final = 200
-_BEFORE_DATA: Final = re.compile(r"\A[\s\x00-\x1f\x7f\ufeff\ufffd]+")  # what hides that data starts like JSON
-_MAX_DEPTH: Final = 200  # the fast path's own bound
 _EMPTY: Final[Mapping[str, Any]] = {
     "choices": [],
     "created": 0,
@@ -132,7 +130,7 @@ def parse(data: bytes) -> tuple[object, list[str]]:
     fault: str
     try:
         value: object = json.loads(text)
-        if not is_nested_deeper(value, _MAX_DEPTH):
+        if not is_nested_deeper(value, MAX_DEPTH):
             return value, oddities
         fault = "it is nested too deeply"
     except json.JSONDecodeError as error:
@@ -141,7 +139,7 @@ def parse(data: bytes) -> tuple[object, list[str]]:
         fault = "it is nested too deeply"
     except ValueError:
         fault = "it holds a number that is too long"
-    stripped = _BEFORE_DATA.sub("", text)
+    stripped = BEFORE_DATA.sub("", text)
     if stripped[:1] in ("{", "[", '"'):
         raise StreamProtocolError(f"the server sent data that is no JSON: {fault}")
     quoted = stripped[:_QUOTED] + ("…" if len(stripped) > _QUOTED else "")
