@@ -119,6 +119,8 @@ def test_a_partial_answer_of_every_kind_of_content_travels_with_its_error() -> N
     first["choices"][0]["logprobs"] = {"content": [token]}
     call = tool_calls(part("aaaaaaaa1", "f", '{"a":'))
     outcome = run(first, call, content(image_part("SECRET"), usage=usage(1, 2)), finish())
-    for copied in (pickle.loads(pickle.dumps(outcome.error)), copy.deepcopy(outcome.error)):
+    assert outcome.error is not None
+    copies: list[Any] = [pickle.loads(pickle.dumps(outcome.error)), copy.deepcopy(outcome.error)]
+    for copied in copies:
         assert copied.partial == outcome.message
         assert copied.partial.logprobs[0].token == "a"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
@@ -11,31 +10,8 @@ from nodrop.content import ToolCall
 from nodrop.errors import ContentRejectedError, StreamProtocolError
 from nodrop.events import ToolCallEnd, ToolCallStart
 from nodrop.testing.wire import call_part, completion, content, finish, message, text, text_part, tool_calls
-from tests.core.driving import Outcome, run, run_whole
-
-Part = dict[str, Any]
-
-
-def calls(*deltas: Part | list[Part], finish_reason: str | None = "tool_calls", **options: Any) -> Outcome:
-    """A stream with one delta per argument: a fragment, or several."""
-    chunks = [tool_calls(*(delta if isinstance(delta, list) else [delta])) for delta in deltas]
-    return run(*chunks, *([finish(finish_reason)] if finish_reason else []), **options)
-
-
-def facts(outcome: Outcome) -> list[tuple[str, str, str]]:
-    return [(call.id, call.name, call.raw_arguments) for call in outcome.message.tool_calls]
-
-
-def part(index: int | None, call_id: str | None, name: str | None, arguments: str) -> Part:
-    """A fragment with the keys that are not None."""
-    found = call_part(arguments=arguments)
-    found |= {} if index is None else {"index": index}
-    found |= {} if call_id is None else {"id": call_id}
-    found["function"] |= {} if name is None else {"name": name}
-    return found
-
-
-A, B, C = "aaaaaaaa1", "bbbbbbbb2", "cccccccc3"
+from tests.core.driving import run, run_whole
+from tests.core.fragments import A, B, C, Part, calls, facts, part
 
 # What arrives → the calls, in order of content: (id, name, raw arguments).
 ASSEMBLED: dict[str, tuple[list[Part | list[Part]], list[tuple[str, str, str]]]] = {
@@ -275,81 +251,6 @@ def test_an_id_that_comes_late_is_the_id_of_the_call() -> None:
     outcome = calls(part(0, None, "f", "{"), part(0, A, None, "}"))
     assert facts(outcome) == [(A, "f", "{}")]
     assert [event.id for event in outcome.events if isinstance(event, ToolCallStart)] == [None]
-
-
-# ---- complete or not ----
-
-NOT_OBJECTS = [
-    '{"a":',
-    "[1]",
-    "1",
-    '"x"',
-    "null",
-    "true",
-    '{"a":1}{"b":2}',
-    "{'a': 1}",
-    '{"a": NaN}',
-    '{"a": 1e999}',
-    '{"a":1',
-    "x",
-]
-
-
-@pytest.mark.parametrize("raw", NOT_OBJECTS)
-@pytest.mark.parametrize("reason", ["tool_calls", "stop", "length"])
-def test_arguments_that_are_no_object_make_an_incomplete_call(raw: str, reason: str) -> None:
-    (call,) = calls(part(0, A, "f", raw), finish_reason=reason).message.tool_calls
-    assert not call.complete
-    assert call.arguments == {}
-    assert call.raw_arguments == raw
-    assert call.arguments_error
-
-
-@pytest.mark.parametrize("raw", ["", " ", "\n"])
-@pytest.mark.parametrize(
-    ("reason", "complete"), [("tool_calls", True), ("stop", True), ("length", False), ("model_length", False)]
-)
-def test_empty_arguments(raw: str, reason: str, complete: bool) -> None:
-    (call,) = calls(part(0, A, "f", raw), finish_reason=reason).message.tool_calls
-    assert (call.complete, call.arguments, call.raw_arguments) == (complete, {}, raw)
-    assert (call.arguments_error is None) is complete
-
-
-@pytest.mark.parametrize("raw", ["", '{"a":'])
-def test_half_a_call_is_never_a_finished_one(raw: str) -> None:
-    outcome = calls(part(0, A, "f", raw), finish_reason=None)
-    (call,) = outcome.message.tool_calls
-    assert outcome.message.stop_reason == "error"
-    assert not call.complete
-    assert call.raw_arguments == raw
-    assert call.arguments_error
-    assert not any(isinstance(event, ToolCallEnd) for event in outcome.events)
-    failed = calls(part(0, A, "f", raw), finish_reason="error")
-    assert [(call.complete, call.raw_arguments) for call in failed.message.tool_calls] == [(False, raw)]
-
-
-@pytest.mark.parametrize("reason", ["length", None])
-def test_whole_arguments_are_complete_however_the_answer_ended(reason: str | None) -> None:
-    (call,) = calls(part(0, A, "f", '{"a":null}'), finish_reason=reason).message.tool_calls
-    assert (call.complete, call.arguments) == (True, {"a": None})
-
-
-def test_an_empty_object_is_complete_after_length() -> None:
-    (call,) = calls(call_part(A, "f", {}, index=0), finish_reason="length").message.tool_calls
-    assert (call.complete, call.raw_arguments) == (True, "{}")
-
-
-def test_arguments_error_says_what_was_wrong_without_quoting_it() -> None:
-    (call,) = calls(part(0, A, "f", '{"mode": SECRETgrid"}')).message.tool_calls
-    assert call.arguments_error is not None
-    assert "SECRET" not in call.arguments_error
-    assert "JSON" in call.arguments_error
-
-
-@pytest.mark.parametrize("raw", ["[" * 100_000, '{"a":' * 100_000, '{"a":' + "9" * 5000 + "}"])
-def test_monstrous_arguments_are_only_incomplete(raw: str) -> None:
-    (call,) = calls(part(0, A, "f", raw)).message.tool_calls
-    assert (call.complete, call.raw_arguments) == (False, raw)
 
 
 def test_whole_completions_take_the_same_way() -> None:
