@@ -85,7 +85,7 @@ class Assembler:
         self._frame(chunk)
         for place, choice in enumerate(chunk.choices or ()):
             self._candidate(choice.index, place)
-            self._message(choice.delta, f"choices[{place}].delta", "choices.delta", out)
+            self._message(choice.delta, "choices[0].delta", "choices.delta", out)
             self._end_of_choice(choice)
         self._frame_extras(chunk)
 

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from nodrop.content import AssistantMessage
@@ -52,49 +53,52 @@ class Sink(ABC, Generic[Item]):
 
     def feed(self, block: bytes) -> list[Item]:
         """The items that ``block`` completes, those before an error included."""
-        return self._taken(self._sse.feed(block))
+        out: list[Item] = []
+        self._take(self._sse.feed(block), out)
+        return out
 
     def close(self) -> list[Item]:
         """The end of the input: a last event if its data is whole, then the end of the answer or the error."""
-        out = self._taken(self._sse.close())
+        out: list[Item] = []
+        self._take(self._sse.close(), out)
         if not self.finished and self.error is None:
-            self._guarded(self._end_of_input, out)
+            with self._guarded():
+                self._end_of_input(out)
         return out
 
     def whole(self, body: bytes) -> list[Item]:
         """A body that is plain JSON: a whole completion."""
         out: list[Item] = []
-        self._guarded(lambda items: self._whole_body(body, items), out)
+        with self._guarded():
+            self._whole_body(body, out)
         return out
 
-    def _taken(self, events: Iterable[ServerSentEvent]) -> list[Item]:
-        out: list[Item] = []
-
-        def take(items: list[Item]) -> None:
+    def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
+        if self.finished or self.error is not None:
+            return
+        try:  # as _guarded does, spelt out: this is the way of every event
             for event in events:
-                self._event(event, items)
+                self._event(event, out)
                 if self.finished:
                     return
+        except NodropError as error:
+            self.error = error.with_traceback(None)
 
-        if not self.finished and self.error is None:
-            self._guarded(take, out)
-        return out
-
-    def _guarded(self, step: Callable[[list[Item]], None], out: list[Item]) -> None:
+    @contextmanager
+    def _guarded(self) -> Generator[None]:
         try:
-            step(out)
+            yield
         except NodropError as error:
             self.error = error.with_traceback(None)  # its frames would keep the payload alive
 
     def _event(self, event: ServerSentEvent, out: list[Item]) -> None:
         self.events += 1
         data = event.data
-        if data == DONE_MARKER or data.strip() == DONE_MARKER:
-            self._end(out, done_marker=True)
-            return
         chunk = read_chunk(data) if event.event != "error" else None
         if chunk is not None:
             self._chunk(chunk, out)
+        elif data.strip() == DONE_MARKER:
+            self._end(out, done_marker=True)
         elif data.strip():  # an event with empty data carries nothing
             self._odd(event, out)
 
