@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ from nodrop.wire import (
 
 _KEPT_VALUES: Final = 256
 _KEPT_CHARACTERS: Final = 65536
+_A_NAME: Final = re.compile(r"[A-Za-z_][\w.\-/]{0,63}", re.ASCII)
 _MORE_FIELDS: Final = "<more fields>"
 
 
@@ -89,7 +91,9 @@ class Assembly:
         choices: Sequence[CompletionResponseStreamChoice | ChatCompletionChoice] = item.choices or ()
         for place, choice in enumerate(choices):
             if choice.index or place:
-                raise _rejected("candidate", f"choices[{choice.index or place}]", "one answer is the whole result")
+                raise _rejected(
+                    "candidate", "second", f"choices[{choice.index or place}]", "one answer is the whole result"
+                )
             if isinstance(choice, ChatCompletionChoice):
                 self._whole(choice)
             else:
@@ -108,8 +112,8 @@ class Assembly:
                 raise StreamProtocolError("the answer ends with a tool call for the caller, which declared no function")
             case "stop" | "length" | "model_length":
                 return
-            case _:
-                raise _rejected("finish reason", "choices[0].finish_reason", "no decision for it")
+            case reason:
+                raise _rejected("finish reason", reason, "choices[0].finish_reason", "no decision for it")
 
     @property
     def cut(self) -> bool:
@@ -133,8 +137,8 @@ class Assembly:
                 self._tool_message(message)
             case "assistant" | "" | None:
                 self._assistant_message(message, base)
-            case _:
-                raise _rejected("role", path, "no decision for this role")
+            case role:
+                raise _rejected("role", role, path, "no decision for this role")
 
     def _assistant_message(self, message: DeltaMessage | AssistantMessage, base: str) -> None:
         if message.content or message.tool_calls:
@@ -198,10 +202,11 @@ def _calls(message: DeltaMessage | AssistantMessage) -> list[dict[str, Any]]:
     return [clean(call.model_dump()) for call in message.tool_calls or ()]
 
 
-def _rejected(thing: str, path: str, reason: str) -> ContentRejectedError:
+def _rejected(thing: str, name: str, path: str, reason: str) -> ContentRejectedError:
+    shown = name if _A_NAME.fullmatch(name) else ""  # what is no name may be content
     return ContentRejectedError(
-        f"rejected {thing} at {path}: {reason} (spec {SPEC_VERSION})",
-        wire_type=thing,
+        f"rejected {thing} {shown!r} at {path}: {reason} (spec {SPEC_VERSION})",
+        wire_type=shown,
         path=path,
         reason=reason,
         spec_version=SPEC_VERSION,
