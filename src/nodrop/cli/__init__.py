@@ -20,6 +20,7 @@ _COMMANDS: Final = {
     "replay": "decode a recorded body through the same core: no network",
     "coverage": "what becomes of every wire type and field",
     "models": "the rate card: models, prices, context windows",
+    "serve": "a gateway that makes an unmodified pi use nodrop",
 }
 
 
