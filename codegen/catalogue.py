@@ -213,7 +213,7 @@ def _places(document: Schema) -> dict[str, list[str]]:
 
 
 def render(document: Schema) -> dict[str, str]:
-    """The texts of the generated files that are not models: `catalogue.py` and `__init__.py`."""
+    """The texts of the generated files that are not models."""
     catalogue = build(document)
     environment = jinja2.Environment(  # no autoescape: the output is Python, and every string goes through `python`
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -230,6 +230,7 @@ def render(document: Schema) -> dict[str, str]:
     }
     return {
         "catalogue.py": environment.get_template("catalogue.py.jinja").render(values),
+        "names.py": environment.get_template("names.py.jinja").render(values),  # apart: it is all that the core needs
         "__init__.py": environment.get_template("init.py.jinja").render(values),
     }
 

@@ -166,7 +166,7 @@ def test_the_generated_catalogue_and_aliases_say_what_the_document_says() -> Non
     assert set(get_args(wire.ThinkingPartType)) == set(built.unions["ThinkingPart"].tags())
     assert set(get_args(wire.FinishReasonValue)) == {"", "error", "length", "model_length", "stop", "tool_calls"}
     places = built.unions["ContentChunk"].arrives
-    assert places == ("choices[].message.content[]", "choices[].messages[].content[]", "choices[].delta.content[]")
+    assert places == ("choices[].delta.content[]", "choices[].message.content[]", "choices[].messages[].content[]")
     assert "choices[].delta.content[].thinking[]" in built.unions["ThinkingPart"].arrives
     assert built.enums["StreamFinishReason"].arrives == ("choices[].finish_reason",)
 

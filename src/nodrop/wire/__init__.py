@@ -6,13 +6,6 @@ in `model_fields_set`. Unions (`ContentChunk`, `ThinkingPart`, …) and enums (`
 """
 
 from nodrop.wire.base import WireModel
-from nodrop.wire.catalogue import (
-    SPEC_VERSION,
-    ContentType,
-    FinishReasonValue,
-    ResourceContentType,
-    ThinkingPartType,
-)
 from nodrop.wire.models import (
     APIKeyAuth,
     AssistantMessage,
@@ -83,6 +76,13 @@ from nodrop.wire.models import (
     UsageInfo,
     UserMessage,
     ValidationError,
+)
+from nodrop.wire.names import (
+    SPEC_VERSION,
+    ContentType,
+    FinishReasonValue,
+    ResourceContentType,
+    ThinkingPartType,
 )
 
 __all__ = [

@@ -5,14 +5,9 @@
 `array[ContentChunk]`, `"text"` (a constant), `map[any]`, `any`; alternatives are joined by ` | `.
 """
 
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
-SPEC_VERSION: Final = "2026.11.30"
-
-ContentType: TypeAlias = Literal["document_url", "file", "image_url", "input_audio", "reference", "resource", "resource_link", "text", "thinking"]
-FinishReasonValue: TypeAlias = Literal["", "error", "length", "model_length", "stop", "tool_calls"]
-ResourceContentType: TypeAlias = Literal["image_url", "text"]
-ThinkingPartType: TypeAlias = Literal["reference", "text", "tool_reference"]
+from nodrop.wire.names import SPEC_VERSION as SPEC_VERSION
 
 
 class Union(NamedTuple):
