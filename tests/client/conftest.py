@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nodrop.testing import MistralServer
 from tests.client.harness import SIDES, Side, nothing_left
+from tests.client.tls import OPENSSL, make_certificate
+
+
+@pytest.fixture(scope="session")
+def certificate(_trusts_only_the_tests: None) -> Path:
+    """A certificate with its key, which the clients of the tests trust."""
+    if OPENSSL is None:
+        pytest.skip("no openssl to make a certificate with")
+    return Path(os.environ["SSL_CERT_FILE"])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _trusts_only_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Every client loads its trusted certificates; one is faster to load than the world's."""
+    if OPENSSL is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(make_certificate(tmp_path_factory.mktemp("trust"))))
+        yield
 
 
 @pytest.fixture(params=SIDES, ids=str)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from nodrop.testing import (
 )
 from nodrop.testing.wire import encode_item
 from tests.client.harness import Aborter, Outcome, Side, connecting_to
+from tests.client.tls import tls_in_front_of
 
 HELLO = [start(), text("Hel"), text("lo")]
 HELLO_SIZE = sum(len(encode_item(item)) for item in HELLO)
@@ -156,6 +158,27 @@ async def test_in_the_body(side: Side, server: MistralServer, state: str) -> Non
         assert "text_end" not in outcome.kinds  # a block that was open has no end
         server.wait_for_open_connections(0)
     assert server.replies[0].client_closed_at is not None
+
+
+async def test_over_tls(side: Side, server: MistralServer, certificate: Path) -> None:
+    server.enqueue(WHOLE, WHOLE.with_faults(Stall(at="before_headers")), WHOLE.with_faults(Stall(at=HELLO_SIZE)), WHOLE)
+    with tls_in_front_of(server.port, certificate) as url:
+        async with side.client(url) as client:
+            assert (await client.ask()).text == "Hello"
+            stream = client.stream()
+            aborter = Aborter(stream.abort, lambda: server.wait_for_requests(2))
+            check_aborted(await stream.outcome())
+            aborter.freed(f"{side} waiting for the head, TLS")
+            assert server.requests[1].connection == server.requests[0].connection
+            stream = client.stream()
+            events: list[Event] = []
+            while "".join(event.delta for event in events if isinstance(event, TextDelta)) != "Hello":
+                events.append(await anext(stream))
+            aborter = Aborter(stream.abort, lambda: server.wait_for_bytes(HELLO_SIZE, reply=2))
+            check_aborted(await stream.outcome(events), "Hello")
+            aborter.freed(f"{side} between events, TLS")
+            server.wait_for_open_connections(0)
+            assert (await client.ask()).text == "Hello"
 
 
 async def test_in_a_compressed_body(side: Side, server: MistralServer) -> None:

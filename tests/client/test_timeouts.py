@@ -1,4 +1,4 @@
-"""Connect, silence and total: each ends what it bounds, says which it was and how long, and never ends anything else."""
+"""Connect, silence and total: each ends what it bounds, says which it was and how long, and ends nothing else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Carries out the commands of one request's flow on asyncio. Any thread or task may abort it.
 
-Every wait stands under one scope, a timeout whose deadline the abort moves to now: so the caller is free at once,
-whatever the server does. Cancelling the task propagates as usual. While buffered bytes last, the event loop gets a turn
+Every wait stands under one alarm, which the deadline or the abort rings: so the caller is free at once, whatever the
+server does. Cancelling the task propagates as usual. While buffered bytes last, the event loop gets a turn
 every few events, so that a fast stream does not starve its neighbours.
 """
 
@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, Generic, TypeVar
 
 from nodrop.client.abort import AbortSignal
+from nodrop.client.alarm import Alarm
 from nodrop.client.outgoing import Outgoing
 from nodrop.client.transport import (
     AFTER_FORK,
@@ -77,12 +78,13 @@ class AsyncDriver(Generic[Item]):
         self._signal = AbortSignal()
         self._unlinks = [signal.on_abort(self._signal.abort) for signal in signals]
         self._turn = asyncio.Lock()
+        self._begun = False
         self._ended = False
         self._rest: list[Item] = []
         self._reply: Reply = None
         self._response: Any = None
         self._body: AsyncIterator[bytes] | None = None
-        self._scope: asyncio.Timeout | None = None
+        self._alarm = Alarm()
 
     @property
     def holds_connection(self) -> bool:
@@ -139,9 +141,11 @@ class AsyncDriver(Generic[Item]):
 
     async def _until_items(self) -> list[Item] | None:
         while True:
-            reply, self._reply = self._reply, ABORTED  # a cancellation while a command is carried out ends the request
+            # A cancellation while a command is carried out ends the request.
+            reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
                 command = self._run.send(reply)
+                self._begun = True
             except StopIteration:
                 await self._finish()
                 return None
@@ -171,6 +175,7 @@ class AsyncDriver(Generic[Item]):
         for unlink in self._unlinks:
             unlink()
         self._on_end()
+        self._alarm.stop()
         await self._drop()
 
     # ---- commands ----
@@ -228,17 +233,11 @@ class AsyncDriver(Generic[Item]):
             return ABORTED
         failure: Exception
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic(), 0.0)) as scope:
-                self._scope = scope
-                if self._signal.aborted:  # it came between the look above and the scope
-                    return ABORTED
-                return await start()
+            return await self._alarm.wait(start, deadline)
         except TimeoutError:
             return ABORTED if self._signal.aborted else Expired()
         except Exception as error:  # noqa: BLE001 - sorted by family below; what is not the transport's is raised again
             failure = error
-        finally:
-            self._scope = None
         if self._signal.aborted:
             return ABORTED
         known = failure_of(failure)
@@ -250,13 +249,9 @@ class AsyncDriver(Generic[Item]):
         """Called by the abort, in any thread."""
         if self._loop is not None:
             try:
-                self._loop.call_soon_threadsafe(self._expire_now)
+                self._loop.call_soon_threadsafe(self._alarm.ring)
             except RuntimeError:
                 return  # the loop is closed: nothing of this request waits any more
-
-    def _expire_now(self) -> None:
-        if self._scope is not None and not self._scope.expired():
-            self._scope.reschedule(asyncio.get_running_loop().time())
 
 
 class _HandshakeWatch:

@@ -82,6 +82,7 @@ class SyncDriver(Generic[Item]):
         self._unlinks = [signal.on_abort(self._signal.abort) for signal in signals]
         self._turn = threading.RLock()
         self._driven_by = 0
+        self._begun = False
         self._ended = False
         self._rest: list[Item] = []
         self._reply: Reply = None
@@ -103,10 +104,10 @@ class SyncDriver(Generic[Item]):
         if os.getpid() != self._pid:
             raise ConfigurationError(AFTER_FORK)
         with self._turn:
-            if self._rest:
-                items, self._rest = self._rest, []
-                return items
-            return self._driven()
+            items = [] if self._rest else self._driven()
+            if self._rest:  # looked at afterwards too: a signal handler may have called close() meanwhile
+                items, self._rest = [*(items or ()), *self._rest], []
+            return items
 
     def close(self) -> None:
         """Ends the request if it is under way, and lets its connection go. What nobody has taken can still be."""
@@ -156,9 +157,11 @@ class SyncDriver(Generic[Item]):
 
     def _until_items(self) -> list[Item] | None:
         while True:
-            reply, self._reply = self._reply, ABORTED  # an interrupt while a command is carried out counts as an abort
+            # An interrupt while a command is carried out counts as an abort.
+            reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
                 command = self._run.send(reply)
+                self._begun = True
             except StopIteration:
                 self._finish()
                 return None

@@ -264,7 +264,7 @@ class RequestFlow(Generic[Item]):
 
     def _transport_error(self, reply: Reply, when: str) -> NodropError:
         match reply:
-            case Aborted():
+            case Aborted() | None:  # no reply at all: the client was interrupted before it could carry the command out
                 return AbortedError()
             case Broken():
                 return ConnectionFailed(f"the connection failed {when} ({reply.text})")
