@@ -219,9 +219,12 @@ class _Source:
         return [self._unknown(key, allowed) for key in self._keys() if key not in _KEYS]
 
     def _unknown(self, key: KeyPath, allowed: list[KeyPath]) -> str:
-        near = difflib.get_close_matches(dotted(key), [dotted(known) for known in allowed], 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"{self.file.place(self.prefix + key)} is no setting of nodrop{hint}"
+        table, name = key[:-1], key[-1]
+        beside = [known for known in allowed if len(known) >= len(key) and known[: len(table)] == table]
+        names = list(dict.fromkeys(known[len(table)] for known in beside))
+        near = difflib.get_close_matches(name, names, 1)
+        hint = f"did you mean {dotted((*table, near[0]))}?" if near else f"there are {', '.join(names)}"
+        return f"{self.file.place(self.prefix + key)} is no setting of nodrop; {hint}"
 
     def _keys(self) -> list[KeyPath]:
         """Every key of the file, those of our tables one by one."""

@@ -108,14 +108,21 @@ def test_wrong_defaults_are_found_at_once(make: Make, mistral_server: MistralSer
 
 
 def test_what_is_not_given_comes_from_the_settings_files(
-    make: Make, mistral_server: MistralServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Make,
+    mistral_server: MistralServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NODROP_CONFIG", str(tmp_path / "config.toml"))
-    (tmp_path / "config.toml").write_text('model = "m-user"\nlibrary_ids = ["from-user"]\n[rag]\nstreaming = false\n')
+    (tmp_path / "config.toml").write_text(
+        'modle = 1\nmodel = "m-user"\nlibrary_ids = ["from-user"]\n[rag]\nstreaming = false\n'
+    )
     query = make(library_ids=None, model=None, streaming=None)
     mistral_server.enqueue(Reply.whole("A"))
     assert query.streaming is False
+    assert "line 1: modle is no setting of nodrop; did you mean model?" in caplog.text
     query.run("?")
     [request] = mistral_server.requests
     assert (request.body["model"], request.body["stream"]) == ("m-user", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,9 @@ from nodrop.settings import load_settings
 
 if TYPE_CHECKING:
     from nodrop.settings import Settings
+
+
+LOG: Final = logging.getLogger("nodrop")
 
 
 class BaseDocumentQuery:
@@ -35,6 +39,8 @@ class BaseDocumentQuery:
             raise ConfigurationError("preview_interval is seconds, 0 or more")
         if settings is None and (library_ids is None or model is None or streaming is None):
             settings = load_settings()
+            for warning in settings.warnings:
+                LOG.warning("%s", warning)
         if settings is not None:
             library_ids = settings.library_ids.value if library_ids is None else library_ids
             model = settings.model.value if model is None else model
