@@ -15,7 +15,7 @@ SOURCE = Path(nodrop.__file__)
 def seen_by_checkers() -> dict[str, str]:
     """Public name → module, from the ``if TYPE_CHECKING`` block."""
     tree = ast.parse(SOURCE.read_text())
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+    [block] = [node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)]
     return {
         alias.asname or alias.name: node.module or ""
         for node in block.body
