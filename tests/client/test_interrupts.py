@@ -1,7 +1,7 @@
 """What strikes in the middle of our own code: an interrupt or a signal handler, between any two lines of it.
 
-A signal handler runs in the main thread between two bytecodes, and may raise (Ctrl-C does) or call ``abort()``. Both are
-played at every line of the driver that a stream passes, one line a run.
+A signal handler runs in the main thread between two bytecodes, and may raise (Ctrl-C does) or call ``abort()``. Both
+are played at every line of the driver that a stream passes, one line a run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nodrop.events import Done, Failed
 from nodrop.testing import MistralServer, Reply, Stall, finish, start, text
 from tests.client.harness import KEY, until
 
-FILES = {str(Path(module.__file__)) for module in (abort, guard, sender, sync, sync_driver)}
+FILES = {str(module.__file__) for module in (abort, guard, sender, sync, sync_driver)}
 WHOLE = Reply.stream(start(), text("Hel"), text("lo"), finish())
 
 
