@@ -24,7 +24,11 @@ setup: .venv/dev.stamp ## make .venv with everything that the other targets need
 demo: .venv/runtime.stamp ## stream a chat over real HTTP from an embedded server: no key, no network
 	@$(BIN)/nodrop demo
 
-test: .venv/dev.stamp ## run the tests
+# The pi of the end-to-end tests. Where it cannot be installed they skip, and say so.
+.cache/pi/stamp: .venv/dev.stamp tests/pi/install_pi.py tests/pi/real/package-lock.json
+	-$(BIN)/python tests/pi/install_pi.py && touch $@
+
+test: .venv/dev.stamp .cache/pi/stamp ## run the tests
 	$(BIN)/python -m pytest
 
 check: .venv/dev.stamp ## the build gate, the linters, two strict type checkers, the import rules
