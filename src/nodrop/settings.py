@@ -31,6 +31,7 @@ from nodrop.toml_file import KeyPath, TomlFile, dotted
 
 if TYPE_CHECKING:
     from nodrop.client.options import ClientSettings
+    from nodrop.rate_card import RateCard
 
 Value_co = TypeVar("Value_co", covariant=True)
 Value = TypeVar("Value")
@@ -74,15 +75,22 @@ class Settings:
     project_file: Path | None
     warnings: tuple[str, ...] = ()
 
-    def client_settings(self) -> ClientSettings:
-        """The keywords for a :class:`nodrop.Client`; what the environment says, it reads there itself.
+    def rate_card(self) -> RateCard:
+        """The rates of ``rates_file`` over those in the package.
 
         Raises :class:`nodrop.ConfigurationError` for a bad rates file.
         """
         from nodrop.rate_card import RateCard
 
-        path = self.rates_file.value
-        rates = {} if path is None else {"rates": RateCard.default().merged(RateCard.load(path))}
+        card, path = RateCard.default(), self.rates_file.value
+        return card if path is None else card.merged(RateCard.load(path))
+
+    def client_settings(self) -> ClientSettings:
+        """The keywords for a :class:`nodrop.Client`; what the environment says, it reads there itself.
+
+        Raises :class:`nodrop.ConfigurationError` for a bad rates file.
+        """
+        rates = {} if self.rates_file.value is None else {"rates": self.rate_card()}
         ours = {"api_key": self.api_key, "base_url": self.base_url}
         given = {name: setting.value for name, setting in ours.items() if setting.origin == "user file"}
         found: Any = {**given, **rates}

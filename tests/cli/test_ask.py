@@ -164,6 +164,32 @@ def test_the_preview_comes_while_the_answer_is_generated(
     assert "".join(written).startswith("Bergen is calm\\x1b[2J[0, 1]\n")
 
 
+RATES = """unit = "USD per million tokens"
+[models.my-tuned]
+name = "Mine"
+aliases = []
+rates = { input = 1000.0, output = 1000.0 }
+input = ["text"]
+source = "me"
+date = 2026-11-30
+"""
+
+
+def test_the_rates_file_prices_chats_replays_and_models(
+    server: MistralServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rates.toml").write_text(RATES)
+    (tmp_path / "nodrop.toml").write_text('rates_file = "rates.toml"\nmodel = "my-tuned"\n')
+    server.enqueue(Reply.stream(text("A"), finish(usage=usage(30, 20), model="my-tuned")))
+    assert main(["chat", "hello"]) == 0
+    assert "$0.050000" in capsys.readouterr().out
+    (tmp_path / "a.sse").write_bytes(Reply.stream(text("A"), finish(usage=usage(30, 20), model="my-tuned")).body)
+    assert main(["replay", "a.sse"]) == 0
+    assert "$0.050000" in capsys.readouterr().out
+    assert main(["models", "my-tuned"]) == 0
+    assert "1000" in capsys.readouterr().out
+
+
 # ---- doctor ----
 
 

@@ -9,18 +9,19 @@ from typing import Any
 
 from nodrop.errors import ConfigurationError
 from nodrop.rate_card import ESTIMATE_NOTICE, UNIT, Model, RateCard
+from nodrop.settings import load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", nargs="*", metavar="ID", help="only these models, by id or alias")
     parser.add_argument(
-        "--rates", type=Path, metavar="FILE", help="a rate card of your own, over the one in the package"
+        "--rates", type=Path, metavar="FILE", help="a rate card of your own, over that of the settings files"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    card = RateCard.default()
+    card = load_settings().rate_card()
     if arguments.rates is not None:
         card = card.merged(RateCard.load(arguments.rates))
     models = [_known(card, name) for name in arguments.ids] if arguments.ids else list(card.models)

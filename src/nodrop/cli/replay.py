@@ -12,6 +12,8 @@ from nodrop.core.decoder import Decoder
 from nodrop.core.server_errors import error_from_response
 from nodrop.errors import ConfigurationError
 from nodrop.events import Event
+from nodrop.rate_card import RateCard
+from nodrop.settings import load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigurationError("an HTTP status is a number from 100 to 599")
     headers: dict[str, str] = recorded.get("response_headers") or {}
     model = arguments.model or recorded.get("model") or ""
-    return Screen(as_json=arguments.json).show_all(replayed(body, status=status, headers=headers, model=model))
+    rates = load_settings().rate_card()
+    return Screen(as_json=arguments.json).show_all(
+        replayed(body, status=status, headers=headers, model=model, rates=rates)
+    )
 
 
-def replayed(body: bytes, *, status: int, headers: dict[str, str], model: str) -> list[Event]:
+def replayed(
+    body: bytes, *, status: int, headers: dict[str, str], model: str, rates: RateCard | None = None
+) -> list[Event]:
     """The events of a recorded answer. A failed request has one event, the error."""
-    decoder = Decoder(model=model)
+    decoder = Decoder(model=model, rates=rates)
     if not 200 <= status < 300:
         # As with a live request that failed before a 2xx head: a lone `error`, no `start`.
         return [event for event in decoder.fail(error_from_response(status, headers, body)) if event.type != "start"]
