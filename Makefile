@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check generate bump ledger lint types lock benchmark clean
+.PHONY: help setup demo test faults check generate bump ledger lint types lock benchmark clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ demo: .venv/runtime.stamp ## stream a chat over real HTTP from an embedded serve
 
 test: .venv/dev.stamp .cache/pi/stamp ## run the tests
 	$(BIN)/python -m pytest
+
+faults: .venv/dev.stamp ## every fault at every stage on every client: the table of outcomes
+	@$(BIN)/python -m tests.client.faults
 
 check: .venv/dev.stamp ## the build gate, the linters, two strict type checkers, the import rules
 	$(BIN)/python -m codegen check

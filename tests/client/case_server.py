@@ -17,7 +17,7 @@ from nodrop.content import (
     ToolResultMessage,
     UserMessage,
 )
-from nodrop.testing import Cut, Fault, Reply, Stall
+from nodrop.testing import Cut, Fault, Packets, Reply, Stall
 from nodrop.testing.records import RecordedRequest
 from tests.cases import KINDS, Case, Response
 
@@ -28,7 +28,7 @@ def reply(response: Response, read: threading.Event) -> Reply:
     """A case's response. ``read`` is set by the consumer when it has read what comes before a reset."""
     headers = dict(response.headers)
     content_type = headers.pop("content-type", None)
-    packets = response.read_size or "events"
+    packets: Packets = response.read_size or "events"
     played = Reply.raw(
         response.body, content_type=content_type, status=response.status or 200, headers=headers, packets=packets
     )

@@ -69,8 +69,14 @@ class Decoder:
 
     def fail(self, error: NodropError) -> list[Event]:
         """Ends the answer with an error of the caller's transport; what arrived is kept."""
-        self._sink.error = self._sink.error or error
-        return self._step(list[Event])
+
+        def step() -> list[Event]:
+            events = self._sink.cut()
+            if not self._sink.finished:
+                self._sink.error = self._sink.error or error
+            return events
+
+        return self._step(step)
 
     def abort(self) -> list[Event]:
         """Ends the answer as aborted; what arrived is kept."""

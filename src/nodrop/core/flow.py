@@ -185,16 +185,19 @@ class RequestFlow(Generic[Item]):
             elif reply is END:
                 items = sink.close()
             else:
-                return self._transport_error(reply, "while the answer was read")
+                yield Drop()
+                items = sink.cut()
             if items:
                 yield Emit(items)
             if sink.error is not None or sink.finished:
                 return sink.error
+            if not isinstance(reply, bytes):
+                return self._transport_error(reply, "while the answer was read")
 
     def _whole_body(self) -> Generator[Command[Item], Reply, NodropError | None]:
         body, end = yield from self._body(_WHOLE_BODY_BYTES)
         if end is not END:
-            return self._transport_error(end, "while the answer was read")
+            return self._transport_error(end, f"while the answer was read, after {len(body)} bytes")
         if len(body) >= _WHOLE_BODY_BYTES:
             return StreamProtocolError(f"the body is larger than {_WHOLE_BODY_BYTES} bytes")
         items = self.sink.whole(body)

@@ -66,6 +66,12 @@ class Sink(ABC, Generic[Item]):
                 self._end_of_input(out)
         return out
 
+    def cut(self) -> list[Item]:
+        """The transport failed, or nobody reads on: a last event counts if its data is whole; the answer does not end."""
+        out: list[Item] = []
+        self._take(self._sse.close(), out)
+        return out
+
     def whole(self, body: bytes) -> list[Item]:
         """A body that is plain JSON: a whole completion."""
         out: list[Item] = []
