@@ -25,7 +25,7 @@ class Send:
     deadline: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Read:
     """Read the next bytes of the body, until ``deadline`` on the flow's clock."""
 
@@ -41,7 +41,7 @@ class Wait:
     error: NodropError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Emit(Generic[Item]):
     """Hand ``items`` to the consumer."""
 

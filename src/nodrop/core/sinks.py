@@ -54,7 +54,11 @@ class Sink(ABC, Generic[Item]):
     def feed(self, block: bytes) -> list[Item]:
         """The items that ``block`` completes, those before an error included."""
         out: list[Item] = []
-        self._take(self._sse.feed(block), out)
+        plain = self._sse.plain(block)
+        if plain is None:
+            self._take(self._sse.feed(block), out)
+        else:
+            self._take_plain(plain, out)
         return out
 
     def close(self) -> list[Item]:
@@ -79,10 +83,27 @@ class Sink(ABC, Generic[Item]):
             self._whole_body(body, out)
         return out
 
+    def _take_plain(self, events: list[bytes], out: list[Item]) -> None:
+        """The way of nearly every event: one data line, one chunk that the models take."""
+        if self.finished or self.error is not None:
+            return
+        try:
+            for data in events:
+                chunk = read_chunk(data)
+                if chunk is None:
+                    self._event(ServerSentEvent(data), out)
+                    if self.finished:
+                        return
+                else:
+                    self.events += 1
+                    self._chunk(chunk, out)
+        except NodropError as error:
+            self.error = error.with_traceback(None)
+
     def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
         if self.finished or self.error is not None:
             return
-        try:  # as _guarded does, spelt out: this is the way of every event
+        try:  # as _guarded does, spelt out
             for event in events:
                 self._event(event, out)
                 if self.finished:

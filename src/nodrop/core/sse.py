@@ -60,15 +60,27 @@ class SSEDecoder:
         self._unframed: list[bytes] = []
         self._depth = 0  # of open brackets in it
 
+    def plain(self, block: bytes) -> list[bytes] | None:
+        """The data of a block that is nothing but whole events of one ``data: `` line each, which is Mistral's form.
+
+        ``None`` for any other block, and inside an event: :meth:`feed` looks at every rule, line by line.
+        """
+        if not block.startswith(b"data: ") or not block.endswith(b"\n\n") or len(block) > self._max:
+            return None
+        if self._line or self._data or self._unframed or self._after_cr or self._event or self._head or b"\r" in block:
+            return None
+        self._head = None  # no byte order mark
+        if block.find(b"\n") == len(block) - 2:
+            return [block[6:-2]]
+        events = block[:-2].split(b"\n\n")
+        if block.count(b"\n") != 2 * len(events) or not all(event.startswith(b"data: ") for event in events):
+            return None
+        return [event[6:] for event in events]
+
     def feed(self, block: bytes) -> Iterator[ServerSentEvent]:
         """The events that end in ``block``, one by one, so that those before an oversized one are given out."""
         if self._head is not None:
             block = self._without_bom(block)
-        plain = self._plain_events(block)
-        if plain is not None:
-            for data in plain:
-                yield ServerSentEvent(data)
-            return
         if self._after_cr and block:
             self._after_cr = False
             if block[:1] == b"\n":  # the second half of a CRLF that was cut in two
@@ -112,20 +124,6 @@ class SSEDecoder:
     def pending(self) -> bool:
         """Whether the input stopped inside an event."""
         return bool(self._line or self._data or self._unframed or self._head)
-
-    def _plain_events(self, block: bytes) -> list[bytes] | None:
-        """The data of a block that is nothing but whole events of one ``data: `` line each, which is Mistral's form.
-
-        ``None`` for any other block, and inside an event: then every rule is looked at, line by line.
-        """
-        if not block.endswith(b"\n\n") or b"\r" in block or len(block) > self._max:
-            return None
-        if self._line or self._data or self._unframed or self._after_cr or self._event:
-            return None
-        events = block[:-2].split(b"\n\n")
-        if block.count(b"\n") != 2 * len(events) or not all(event.startswith(b"data: ") for event in events):
-            return None
-        return [event[6:] for event in events]
 
     def _without_bom(self, block: bytes) -> bytes:
         head = (self._head or b"") + block
