@@ -58,9 +58,7 @@ class TomlFile:
         begin = 0
         for end, data in self._valid_prefixes:
             if _has(data, key):
-                lines = self.text.split("\n")[begin:end]
-                blank = sum(1 for _ in _leading(lines))
-                return begin + blank + 1
+                return begin + 1  # blank lines and comments before it were valid ends themselves
             begin = end
         raise LookupError(".".join(key))
 
@@ -92,14 +90,3 @@ def _has(data: dict[str, Any], key: KeyPath) -> bool:
             return False
         value = cast("dict[str, object]", value)[part]
     return True
-
-
-def _leading(lines: list[str]) -> list[str]:
-    """The blank lines and comments before the first statement."""
-    found: list[str] = []
-    for line in lines:
-        stripped = line.strip()
-        if stripped and not stripped.startswith("#"):
-            break
-        found.append(line)
-    return found

@@ -66,6 +66,14 @@ def test_deltas_of_one_tool_message_are_joined_by_their_id_and_by_nothing_else()
     assert result.text == "Done."
 
 
+def test_text_of_the_answer_ends_a_tool_message() -> None:
+    said = [tool_message("a", tool_call_id="c"), text("Yes."), tool_message("b", tool_call_id="c"), finish()]
+    assert [each["content"] for each in structured(streamed(said))["tool_messages"]] == [
+        [text_part("a")],
+        [text_part("b")],
+    ]
+
+
 def test_what_a_tool_message_carries_beside_its_text_is_kept() -> None:
     delta = {"role": "tool", "content": None, "name": "document_library", "metadata": {"took": 3}}
     result = streamed([chunk(delta), text("Yes."), finish()])

@@ -46,16 +46,24 @@ WHOLE = Reply.whole(
 )
 
 
-def run_sync(server: MistralServer, *, streaming: bool = True, **options: Any) -> nodrop.ToolResult:
+def run_sync(
+    server: MistralServer, *, streaming: bool = True, preview_interval: float = 0.1, **options: Any
+) -> nodrop.ToolResult:
     with nodrop.Client(api_key=server.api_key, base_url=server.url, max_retries=0) as client:
-        query = nodrop.DocumentQuery(client, library_ids=[LIBRARY], model=MODEL, streaming=streaming)
+        query = nodrop.DocumentQuery(
+            client, library_ids=[LIBRARY], model=MODEL, streaming=streaming, preview_interval=preview_interval
+        )
         return query.run(QUESTION, **options)
 
 
-def run_async(server: MistralServer, *, streaming: bool = True, **options: Any) -> nodrop.ToolResult:
+def run_async(
+    server: MistralServer, *, streaming: bool = True, preview_interval: float = 0.1, **options: Any
+) -> nodrop.ToolResult:
     async def run() -> nodrop.ToolResult:
         async with nodrop.AsyncClient(api_key=server.api_key, base_url=server.url, max_retries=0) as client:
-            query = nodrop.AsyncDocumentQuery(client, library_ids=[LIBRARY], model=MODEL, streaming=streaming)
+            query = nodrop.AsyncDocumentQuery(
+                client, library_ids=[LIBRARY], model=MODEL, streaming=streaming, preview_interval=preview_interval
+            )
             return await query.run(QUESTION, **options)
 
     return asyncio.run(run())
@@ -180,8 +188,9 @@ def test_only_once(mistral_server: MistralServer, run: Run) -> None:
     [
         Reply.json(422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "tools"], "msg": "no"}]}),
         Reply.error(400, "stream_options: no"),
+        Reply.stream(text("Half"), error_body("stream_options: no", code=422, raw_status_code=422), done=False),
     ],
-    ids=["another field", "another status"],
+    ids=["another field", "another status", "inside a stream"],
 )
 def test_another_refusal_is_final(reply: Reply, mistral_server: MistralServer, run: Run) -> None:
     mistral_server.enqueue(reply)
@@ -300,6 +309,19 @@ def test_both_shapes_of_abort(shape: str, streaming: bool, mistral_server: Mistr
         assert not mistral_server.requests
         mistral_server._script.clear()
     mistral_server.wait_for_open_connections(0)
+
+
+def test_what_is_buffered_at_the_abort_is_shown_no_more(mistral_server: MistralServer, run: Run) -> None:
+    mistral_server.enqueue(Reply.stream(*(text(f"{number} ") for number in range(50)), finish(), packets="whole"))
+    signal = nodrop.AbortSignal()
+    shown: list[str] = []
+
+    def show(so_far: str) -> None:
+        shown.append(so_far)
+        signal.abort()
+
+    result = run(mistral_server, abort=signal, on_update=show, preview_interval=0)
+    assert (result.is_error, result.details["aborted"], len(shown)) == (True, True, 1)
 
 
 def test_an_abort_that_surfaces_as_a_transport_error_is_an_abort(mistral_server: MistralServer, run: Run) -> None:

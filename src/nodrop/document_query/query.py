@@ -38,7 +38,7 @@ class Query:
         self.streaming: Final = streaming
         self._question = question
         self._preview_seconds = preview_seconds
-        self._assembly = Assembly()
+        self._assembly: Final = Assembly()
         self._stream_options = streaming
         self._diagnostics: list[dict[str, Any]] = []
         self._request_id: str | None = None
@@ -75,7 +75,6 @@ class Query:
         if refused:
             self._stream_options = False
             self._diagnostics.append({"type": "stream_options_refused", "details": {"retried_without": True}})
-            self._assembly = Assembly()
             return True
         # Frames of the exchange would keep the answer alive.
         self._error = error.with_traceback(None)
@@ -172,7 +171,7 @@ def _free(usage: Usage) -> Usage:
 
 
 def _is_about_stream_options(error: InvalidRequestError) -> bool:
-    if error.status != _UNPROCESSABLE:
+    if error.status != _UNPROCESSABLE or error.in_stream:  # once an answer has begun, nothing is sent again
         return False
     return any("stream_options" in detail.path for detail in error.details) or "stream_options" in str(error)
 
