@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "coverage": "what becomes of every wire type and field",
     "models": "the rate card: models, prices, context windows",
     "serve": "a gateway that makes an unmodified pi use nodrop",
+    "mcp": "the document query as a tool for MCP clients",
 }
 
 

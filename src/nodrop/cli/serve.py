@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import os
-import secrets
 import socket
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from nodrop.cli.listening import add_listening_arguments, check_host, ensure_token, listener
 from nodrop.client.options import client_options
 from nodrop.errors import ConfigurationError
 from nodrop.pi import GatewaySettings
@@ -20,7 +19,6 @@ from nodrop.pi.settings import (
     MAX_REQUEST_BYTES,
     RATES_VARIABLE,
     SIZE_VARIABLE,
-    TOKEN_VARIABLE,
 )
 
 if TYPE_CHECKING:
@@ -37,12 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "MISTRAL_API_KEY holds the key, MISTRAL_BASE_URL the server. NODROP_TOKEN is the token that pi presents; "
         "without it one is made and printed. docs/pi.md goes from here to a first answer."
     )
-    parser.add_argument("--host", default="127.0.0.1", help="default: %(default)s")
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="default: %(default)s; 0 for a free one")
+    add_listening_arguments(parser, DEFAULT_PORT)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: %(default)s")
-    parser.add_argument(
-        "--allow-remote", action="store_true", help="allow a --host that other machines can reach (plain HTTP)"
-    )
     parser.add_argument(
         "--heartbeat", type=float, default=HEARTBEAT_SECONDS, metavar="SECONDS", help="default: %(default)s"
     )
@@ -58,12 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.workers < 1:
         raise ConfigurationError("--workers is 1 or more")
-    if not arguments.allow_remote and not _is_loopback(arguments.host):
-        raise ConfigurationError(
-            f"{arguments.host} is not loopback: other machines could reach the gateway, over plain HTTP. "
-            "Say --allow-remote if that is what you want"
-        )
-    generated = TOKEN_VARIABLE not in os.environ
+    check_host(arguments)
+    about_token = ensure_token()
     _to_environment(arguments)
     GatewaySettings.from_environment()  # mistakes show here, once, and not in every worker
     client_options({})
@@ -75,8 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
         if error.name not in ("uvicorn", "starlette"):
             raise
         raise ConfigurationError("nodrop serve needs the extra: pip install 'nodrop[pi]'") from None
-    listener = _listener(arguments.host, arguments.port)
-    _announce(listener, generated=generated)
+    listening, url = listener(arguments)
+    print(f"nodrop serve: {url} speaks pi-messages; pi's models.json is at {url}/models.json")
+    print("\n".join(about_token), flush=True)
     config = uvicorn.Config(
         _APP,
         workers=arguments.workers,
@@ -85,60 +76,31 @@ def run(arguments: argparse.Namespace) -> int:
         access_log=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    return _serve(config, listener)
+    return _serve(config, listening)
 
 
-def _serve(config: uvicorn.Config, listener: socket.socket) -> int:
+def _serve(config: uvicorn.Config, listening: socket.socket) -> int:
     import uvicorn
     from uvicorn.supervisors import Multiprocess
 
     if config.workers > 1:
-        listener.set_inheritable(True)
-        Multiprocess(config, sockets=[listener]).run()
+        listening.set_inheritable(True)
+        Multiprocess(config, sockets=[listening]).run()
         return 0
     server = uvicorn.Server(config)
-    server.run(sockets=[listener])
+    server.run(sockets=[listening])
     return 0 if server.started else 1
 
 
 def _to_environment(arguments: argparse.Namespace) -> None:
     """Workers are started anew and read their settings from the environment; never from a command line, which others
     can see."""
-    os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
     os.environ[HEARTBEAT_VARIABLE] = str(arguments.heartbeat)
     os.environ[SIZE_VARIABLE] = str(int(arguments.max_request_mib * _MIB))
     if arguments.rates is not None:
         os.environ[RATES_VARIABLE] = str(arguments.rates)
     if arguments.base_url is not None:
         os.environ["MISTRAL_BASE_URL"] = arguments.base_url
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _listener(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
-        raise ConfigurationError(f"cannot listen on {host} port {port}: {error}") from None
-
-
-def _announce(listener: socket.socket, *, generated: bool) -> None:
-    host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    print(f"nodrop serve: {url} speaks pi-messages; pi's models.json is at {url}/models.json")
-    if generated:
-        print("The token that pi presents, made for this run. Where pi runs:")
-        print(f"  export {TOKEN_VARIABLE}={os.environ[TOKEN_VARIABLE]}", flush=True)
-    else:
-        print(f"The token that pi presents is the {TOKEN_VARIABLE} of this environment.", flush=True)
 
 
 _LOGGING: Final = {

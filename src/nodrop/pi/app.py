@@ -7,7 +7,6 @@ requests.
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from nodrop.bearer import presents
 from nodrop.client.aio import AsyncClient
 from nodrop.errors import ConfigurationError
 from nodrop.pi.models import models_json, unpriced
@@ -91,7 +91,7 @@ class _Gateway:
             answer.shut_down()
 
     async def messages(self, request: Request) -> Response | _Tracked:
-        if not _has_token(request, self._settings.token):
+        if not presents(request.headers.get("authorization", ""), self._settings.token):
             return _error(401, "unauthorized", "the token is missing or wrong: pi presents apiKey of models.json")
         if self._client is None or self._stopping:
             return _error(503, "shutting_down", SHUTTING_DOWN)
@@ -132,11 +132,6 @@ class _Gateway:
 
 async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok", "version": __version__})
-
-
-def _has_token(request: Request, token: str) -> bool:
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
 
 
 async def _body(request: Request, limit: int) -> bytes | None:
