@@ -11,7 +11,7 @@ An event holds its delta and never a copy of the message so far: that is ``strea
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from nodrop.content import AssistantMessage, ToolCall
 from nodrop.errors import NodropError
@@ -21,13 +21,13 @@ from nodrop.errors import NodropError
 class Start:
     """The server has accepted the request: a 2xx head has arrived."""
 
-    type: Literal["start"] = "start"
+    type: ClassVar[Literal["start"]] = "start"
 
 
 @dataclass(frozen=True, slots=True)
 class TextStart:
     content_index: int
-    type: Literal["text_start"] = "text_start"
+    type: ClassVar[Literal["text_start"]] = "text_start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +36,27 @@ class TextDelta:
 
     content_index: int
     delta: str
-    type: Literal["text_delta"] = "text_delta"
+    type: ClassVar[Literal["text_delta"]] = "text_delta"
 
 
 @dataclass(frozen=True, slots=True)
 class TextEnd:
     content_index: int
     content: str
-    type: Literal["text_end"] = "text_end"
+    type: ClassVar[Literal["text_end"]] = "text_end"
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingStart:
     content_index: int
-    type: Literal["thinking_start"] = "thinking_start"
+    type: ClassVar[Literal["thinking_start"]] = "thinking_start"
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
     content_index: int
     delta: str
-    type: Literal["thinking_delta"] = "thinking_delta"
+    type: ClassVar[Literal["thinking_delta"]] = "thinking_delta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ThinkingEnd:
     content_index: int
     content: str
     content_signature: str | None = None
-    type: Literal["thinking_end"] = "thinking_end"
+    type: ClassVar[Literal["thinking_end"]] = "thinking_end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class ToolCallStart:
     content_index: int
     tool_name: str
     id: str | None = None
-    type: Literal["toolcall_start"] = "toolcall_start"
+    type: ClassVar[Literal["toolcall_start"]] = "toolcall_start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class ToolCallDelta:
 
     content_index: int
     delta: str
-    type: Literal["toolcall_delta"] = "toolcall_delta"
+    type: ClassVar[Literal["toolcall_delta"]] = "toolcall_delta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class ToolCallEnd:
 
     content_index: int
     tool_call: ToolCall
-    type: Literal["toolcall_end"] = "toolcall_end"
+    type: ClassVar[Literal["toolcall_end"]] = "toolcall_end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Done:
 
     reason: Literal["stop", "length", "toolUse"]
     message: AssistantMessage
-    type: Literal["done"] = "done"
+    type: ClassVar[Literal["done"]] = "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Failed:
     reason: Literal["error", "aborted"]
     message: AssistantMessage
     exception: NodropError = field(repr=False, compare=False)
-    type: Literal["error"] = "error"
+    type: ClassVar[Literal["error"]] = "error"
 
 
 Event = (

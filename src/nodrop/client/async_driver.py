@@ -53,7 +53,8 @@ _closing: Final[set[asyncio.Task[None]]] = set()
 class AsyncDriver(Generic[Item]):
     """Drives one flow. One consumer task; ``abort`` from any thread or task. ``signals`` are what else may abort it.
 
-    ``_turn`` is held by the task that drives the flow. ``home`` is called in it and checks the event loop.
+    One task at a time drives the flow (``_busy``; a lock would cost a coroutine or two an event). ``home`` is called in
+    it and checks the event loop.
     """
 
     def __init__(
@@ -77,7 +78,8 @@ class AsyncDriver(Generic[Item]):
         self._pid = os.getpid()
         self._signal = AbortSignal()
         self._unlinks = [signal.on_abort(self._signal.abort) for signal in signals]
-        self._turn = asyncio.Lock()
+        self._busy = False
+        self._freed: asyncio.Event | None = None
         self._begun = False
         self._ended = False
         self._rest: list[Item] = []
@@ -99,11 +101,16 @@ class AsyncDriver(Generic[Item]):
         """The next items, or ``None`` after the last ones."""
         if os.getpid() != self._pid:
             raise ConfigurationError(AFTER_FORK)
-        async with self._turn:
+        if self._busy:
+            await self._until_free()
+        self._busy = True
+        try:
             if self._rest:
                 items, self._rest = self._rest, []
                 return items
             return await self._driven()
+        finally:
+            self._free()
 
     async def close(self) -> None:
         """Ends the request if it is under way, and lets its connection go. What nobody has taken can still be."""
@@ -111,9 +118,13 @@ class AsyncDriver(Generic[Item]):
             return  # the connection is the parent's
         if not self.flow.over:
             self.abort()
-        async with self._turn:
+        await self._until_free()
+        self._busy = True
+        try:
             while (items := await self._driven()) is not None:
                 self._rest += items
+        finally:
+            self._free()
 
     def forget(self) -> None:
         """Closes what nobody reads any more; called by a finalizer, in any thread."""
@@ -125,6 +136,18 @@ class AsyncDriver(Generic[Item]):
             self._loop.call_soon_threadsafe(_close_later, self)
         except RuntimeError:
             return  # the loop is closed, and with it the connection
+
+    async def _until_free(self) -> None:
+        while self._busy:
+            if self._freed is None:
+                self._freed = asyncio.Event()
+            await self._freed.wait()
+
+    def _free(self) -> None:
+        self._busy = False
+        if self._freed is not None:
+            self._freed.set()
+            self._freed = None
 
     async def _driven(self) -> list[Item] | None:
         if self._ended:
@@ -158,7 +181,7 @@ class AsyncDriver(Generic[Item]):
                     self._reply = None
                     return command.items
                 case Read():
-                    self._reply = await self._read(command.deadline)
+                    self._reply = await self._bounded(self._next_bytes, command.deadline)
                 case Send():
                     self._reply = await self._send(command.deadline)
                 case Wait():
@@ -200,11 +223,10 @@ class AsyncDriver(Generic[Item]):
         )
         return await self._http.send(request, stream=True)
 
-    async def _read(self, deadline: float) -> bytes | End | Broken | Expired | Aborted:
-        body = self._body
-        if body is None:
+    def _next_bytes(self) -> Awaitable[bytes | End]:
+        if self._body is None:
             raise LookupError("a read before the head of the response")
-        return await self._bounded(lambda: anext(body, END), deadline)
+        return anext(self._body, END)
 
     async def _wait(self, command: Wait) -> Aborted | None:
         self._on_wait(command)

@@ -24,7 +24,8 @@ class Guard:
         self._lock = threading.RLock()
         self._stream: Any = None
         self._pid = os.getpid()
-        self._deadline = 0.0
+        self.deadline = 0.0
+        """Until when the next read may take, on the monotonic clock. Kept once ``watch`` was called."""
         self._timer: threading.Timer | None = None
         self._fires_at = 0.0
 
@@ -49,13 +50,9 @@ class Guard:
         with self._lock:
             shut_down(self._stream)
 
-    def until(self, deadline: float, *, covered: bool) -> None:
-        """The deadline of the next read; ``covered`` when a timeout of the transport's own ends it in time.
-
-        For each read, so it is cheap: a timer that runs is not touched, it looks at the deadline when it fires.
-        """
-        self._deadline = deadline
-        if covered or (self._timer is not None and self._fires_at <= deadline):
+    def watch(self) -> None:
+        """Keeps the deadline from now on. A timer that runs is not touched: it looks again when it fires."""
+        if self._timer is not None and self._fires_at <= self.deadline:
             return
         with self._lock:
             if self._timer is not None:
@@ -63,8 +60,8 @@ class Guard:
             self._start()
 
     def _start(self) -> None:
-        self._fires_at = self._deadline
-        self._timer = threading.Timer(max(self._deadline - time.monotonic(), 0.0), self._fire)
+        self._fires_at = self.deadline
+        self._timer = threading.Timer(max(self.deadline - time.monotonic(), 0.0), self._fire)
         self._timer.name = "nodrop-deadline"
         self._timer.daemon = True
         self._timer.start()
@@ -73,7 +70,7 @@ class Guard:
         with self._lock:
             if self._timer is not threading.current_thread():
                 return  # let go meanwhile, or replaced by an earlier one
-            if time.monotonic() < self._deadline:
+            if time.monotonic() < self.deadline:
                 self._start()
                 return
             self._timer = None

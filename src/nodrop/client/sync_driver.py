@@ -17,7 +17,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nodrop.client.abort import AbortSignal
 from nodrop.client.guard import Guard
@@ -54,7 +54,6 @@ from nodrop.core.flow import RequestFlow
 from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
-_SLACK: Final = 0.05  # the share of the silence by which a deadline may pass, so that few reads need a timer
 
 
 class SyncDriver(Generic[Item]):
@@ -174,7 +173,7 @@ class SyncDriver(Generic[Item]):
                     self._reply = None
                     return command.items
                 case Read():
-                    self._reply = self._read(command.deadline)
+                    self._reply = self._read(command)
                 case Send():
                     self._reply = self._send(command)
                 case Wait():
@@ -233,14 +232,14 @@ class SyncDriver(Generic[Item]):
         if self._signal.aborted:
             self._guard.wake()  # the abort came before the guard had anything to wake
 
-    def _read(self, deadline: float) -> bytes | End | Broken | Expired | Aborted:
+    def _read(self, command: Read) -> bytes | End | Broken | Expired | Aborted:
         if self._signal.aborted:
             return ABORTED
         # The transport's read timeout is the silence, so it covers a deadline that has moved with the last event. One
         # that did not move (a comment came, or half an event), or that the total timeout cut short, needs the guard.
-        silence = self._outgoing.timeout[1]
-        left = deadline - time.monotonic()
-        self._guard.until(deadline, covered=left >= silence - min(silence * _SLACK, 1.0))
+        self._guard.deadline = command.deadline
+        if not command.full:
+            self._guard.watch()
         failure: Exception
         try:
             return next(self._body)
@@ -264,7 +263,8 @@ class SyncDriver(Generic[Item]):
 
     def _settle(self) -> None:
         """Reads the few bytes after the end, so that the connection can be used again; never waits for them long."""
-        self._guard.until(time.monotonic() + SETTLE_SECONDS, covered=False)
+        self._guard.deadline = time.monotonic() + SETTLE_SECONDS
+        self._guard.watch()
         left = SETTLE_BYTES
         try:
             for block in self._body:

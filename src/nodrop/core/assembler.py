@@ -8,7 +8,7 @@ it is raised. ``finish`` ends the answer; ``message`` tells what it holds at any
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, Literal, NoReturn, assert_never
 
 from nodrop.content import AssistantMessage, Diagnostic, StopReason, Usage
 from nodrop.core.blocks import Blocks
@@ -48,6 +48,7 @@ from nodrop.wire import (
 )
 from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
+_ERROR_OBJECTS: Final = ("error", "Error")
 UnknownFields = Literal["keep", "reject"]
 _NO_CONTENT: Final[tuple[object, ...]] = (None, "", [], {})
 _MESSAGES: Final = ("choices.delta", "choices.message")  # where strings come in pieces; also choices.messages
@@ -84,16 +85,19 @@ class Assembler:
         """Maps one chunk of a stream. Raises an :class:`APIError` at the first thing that is rejected."""
         self._frame(chunk)
         for place, choice in enumerate(chunk.choices or ()):
-            self._candidate(choice.index, place)
+            if choice.index or place:
+                self._second_candidate(choice.index or place)
             self._message(choice.delta, "choices[0].delta", "choices.delta", out)
             self._end_of_choice(choice)
-        self._frame_extras(chunk)
+        if chunk.usage is not None or chunk.__pydantic_extra__ or chunk.object in _ERROR_OBJECTS:
+            self._beside_choices(chunk)
 
     def whole(self, response: ChatCompletionResponse, out: list[Event]) -> None:
         """Maps a whole completion, with the errors of :meth:`chunk`."""
         self._frame(response)
         for place, choice in enumerate(response.choices):
-            self._candidate(choice.index, place)
+            if choice.index or place:
+                self._second_candidate(choice.index or place)
             message, messages = choice.message, choice.messages or ()
             if message is not None and messages and (message.content or message.tool_calls):
                 raise malformed_frame(f"choices[{place}]", "it has both a message and messages")
@@ -102,7 +106,7 @@ class Assembler:
             for number, part in enumerate(messages):
                 self._message(part, f"choices[{place}].messages[{number}]", "choices.messages", out)
             self._end_of_choice(choice)
-        self._frame_extras(response)
+        self._beside_choices(response)
 
     def finish(self, out: list[Event], *, done_marker: bool) -> Literal["stop", "length", "toolUse"]:
         """The end of the input: ends all blocks and tells why the answer ended.
@@ -160,7 +164,7 @@ class Assembler:
         if frame.usage is not None and is_report(frame.usage):
             self._usage = read_usage(frame.usage)
 
-    def _frame_extras(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
+    def _beside_choices(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
         """What stands beside the choices: fields of the usage that nobody knows, an error of the server, and others."""
         usage = frame.usage
         if usage is not None:
@@ -170,24 +174,22 @@ class Assembler:
                 if details is not None:
                     self._unknown(details.model_extra or {}, f"usage.{key}")
         extra = frame.model_extra or {}
-        if extra or frame.object in ("error", "Error"):
+        if extra or frame.object in _ERROR_OBJECTS:
             failure = error_in_frame({**extra, "object": frame.object, "id": frame.id, "choices": ()}, b"")
             if failure is not None:
                 raise failure
             self._unknown(extra, "")
 
-    def _candidate(self, index: int, place: int) -> None:
-        number = index or place
-        if number:
-            raise rejected_type("candidate", "second", f"choices[{number}]", SECOND_CANDIDATE)
+    def _second_candidate(self, number: int) -> NoReturn:
+        raise rejected_type("candidate", "second", f"choices[{number}]", SECOND_CANDIDATE)
 
     def _end_of_choice(self, choice: CompletionResponseStreamChoice | ChatCompletionChoice) -> None:
         if choice.logprobs is not None:
             self._keep_logprobs(choice.logprobs, self._logprobs, "choices.logprobs")
         if choice.prompt_logprobs is not None:
             self._keep_logprobs(choice.prompt_logprobs, self._prompt_logprobs, "choices.prompt_logprobs")
-        if choice.model_extra:
-            self._unknown(choice.model_extra, "choices")
+        if choice.__pydantic_extra__:
+            self._unknown(choice.__pydantic_extra__, "choices")
         reason = choice.finish_reason
         if not reason:
             return
@@ -216,8 +218,8 @@ class Assembler:
         if message.tool_calls:
             for place, call in enumerate(message.tool_calls):
                 self._tool_call(call, f"{path}.tool_calls[{place}]", base, out)
-        if message.model_extra:
-            self._unknown(message.model_extra, base, path)
+        if message.__pydantic_extra__:
+            self._unknown(message.__pydantic_extra__, base, path)
         if isinstance(message, DeltaMessage):
             if message.metadata is not None:
                 self._unmapped.keep(base, "metadata", message.metadata, join=True)

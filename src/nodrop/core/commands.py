@@ -27,9 +27,13 @@ class Send:
 
 @dataclass(slots=True)
 class Read:
-    """Read the next bytes of the body, until ``deadline`` on the flow's clock."""
+    """Read the next bytes of the body, until ``deadline`` on the flow's clock.
+
+    ``full``: the deadline is a whole silence from now, which a transport's own read timeout covers.
+    """
 
     deadline: float
+    full: bool
 
 
 @dataclass(frozen=True, slots=True)

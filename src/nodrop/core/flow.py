@@ -173,13 +173,15 @@ class RequestFlow(Generic[Item]):
 
     def _stream(self) -> Generator[Command[Item], Reply, NodropError | None]:
         sink, clock, silence = self.sink, self._plan.clock, self._plan.timeouts.silence
+        total = self._plan.timeouts.total
         events = -1
         deadline = 0.0
         while True:
-            if sink.events != events:  # only an event ends a silence: a comment does not
+            fresh = sink.events != events  # only an event ends a silence: a comment does not
+            if fresh:
                 events = sink.events
-                deadline = self._bounded(clock() + silence)
-            reply = yield Read(deadline)
+                deadline = clock() + silence if total is None else self._bounded(clock() + silence)
+            reply = yield Read(deadline, fresh and total is None)
             if isinstance(reply, bytes):
                 items = sink.feed(reply)
             elif reply is END:
@@ -225,7 +227,7 @@ class RequestFlow(Generic[Item]):
         pieces: list[bytes] = []
         size = 0
         while size < limit:
-            reply = yield Read(self._bounded(self._plan.clock() + self._plan.timeouts.silence))
+            reply = yield Read(self._bounded(self._plan.clock() + self._plan.timeouts.silence), False)
             if isinstance(reply, bytes):
                 pieces.append(reply)
                 size += len(reply)

@@ -71,7 +71,7 @@ class Sink(ABC, Generic[Item]):
         return out
 
     def cut(self) -> list[Item]:
-        """The transport failed, or nobody reads on: a last event counts if its data is whole; the answer does not end."""
+        """The transport failed, or nobody reads on: a last event counts if its data is whole; nothing ends."""
         out: list[Item] = []
         self._take(self._sse.close(), out)
         return out
