@@ -87,6 +87,9 @@ class _Opened(Generic[Item]):
     def __repr__(self) -> str:
         return f"<nodrop.{type(self).__name__} {self._name}>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a request under way holds a connection and does not pickle; its message does")
+
     def abort(self) -> None:
         """Ends the request, from any thread or task and at any moment. The iteration ends with what had arrived."""
         self._driver.abort()

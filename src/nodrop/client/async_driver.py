@@ -90,8 +90,8 @@ class AsyncDriver(Generic[Item]):
 
     @property
     def holds_connection(self) -> bool:
-        """Whether something must still be closed."""
-        return self._response is not None
+        """Whether something must still be closed, by this process."""
+        return self._response is not None and os.getpid() == self._pid
 
     def abort(self) -> None:
         """Ends the request; ``next_items`` then gives the terminal item with what had arrived."""
@@ -130,7 +130,7 @@ class AsyncDriver(Generic[Item]):
         """Closes what nobody reads any more; called by a finalizer, in any thread."""
         for unlink in self._unlinks:
             unlink()
-        if os.getpid() != self._pid or not self.holds_connection or self._loop is None:
+        if not self.holds_connection or self._loop is None:
             return
         try:
             self._loop.call_soon_threadsafe(_close_later, self)
@@ -204,7 +204,8 @@ class AsyncDriver(Generic[Item]):
     # ---- commands ----
 
     async def _send(self, deadline: float) -> Head | Broken | Expired | Aborted:
-        check_open(self._http)
+        if not self._signal.aborted:
+            check_open(self._http)
         outcome = await self._bounded(self._sent, deadline)
         if isinstance(outcome, Broken | Expired | Aborted):
             return outcome

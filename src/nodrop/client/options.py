@@ -153,6 +153,7 @@ def _base_url(argument: str | None, variable: str | None) -> str:
     try:
         parts = urlsplit(given.strip())
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = usable and not re.search(r"[\s\\<>\"^`{|}]", given.strip())
     except ValueError:
         usable = False
     if not usable:

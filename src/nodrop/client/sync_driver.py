@@ -91,8 +91,8 @@ class SyncDriver(Generic[Item]):
 
     @property
     def holds_connection(self) -> bool:
-        """Whether something must still be closed."""
-        return self._response is not None or self._sender is not None
+        """Whether something must still be closed, by this process."""
+        return (self._response is not None or self._sender is not None) and os.getpid() == self._pid
 
     def abort(self) -> None:
         """Ends the request; ``next_items`` then gives the terminal item with what had arrived."""
@@ -134,7 +134,7 @@ class SyncDriver(Generic[Item]):
         """
         for unlink in self._unlinks:
             unlink()
-        if os.getpid() == self._pid and self.holds_connection:
+        if self.holds_connection:
             self.abort()
             closer = threading.Thread(target=self.close, name="nodrop-close", daemon=True)
             try:
