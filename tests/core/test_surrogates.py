@@ -12,6 +12,7 @@ from nodrop.testing.wire import (
     call_part,
     content,
     finish,
+    reference,
     text,
     text_part,
     thinking,
@@ -58,6 +59,13 @@ def test_surrogates(deltas: list[str], expected: str, place: str, end: str) -> N
     assert expected in (getattr(block, "text", ""), getattr(block, "thinking", ""), getattr(block, "raw_arguments", ""))
     lone = any(HIGH in delta or LOW in delta for delta in deltas) and deltas != [f"a{HIGH}{LOW}b"]
     assert outcome.notes == (["lone_surrogate"] if lone else [])
+
+
+def test_a_half_that_waits_stands_before_the_marker_that_ends_it() -> None:
+    half = json.dumps(text("@")).replace("@", f"a{HIGH}")
+    outcome = run(half, reference(7), json.dumps(text("@")).replace("@", f"{LOW}b"), finish())
+    assert outcome.text == "a\ufffd[7]\ufffdb"
+    assert [(cite.offset, cite.length) for cite in outcome.message.citations] == [(2, 3)]
 
 
 @pytest.mark.parametrize(
