@@ -67,6 +67,9 @@ def _number(environment: Mapping[str, str], name: str, default: float) -> float:
     if text is None:
         return default
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise ConfigurationError(f"{name} is no number") from None
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise ConfigurationError(f"{name} must be a number above 0")
+    return number
