@@ -10,6 +10,8 @@ import pytest
 from nodrop.content import AssistantMessage
 from nodrop.errors import APIError, ContentRejectedError, NodropError
 from nodrop.testing.wire import (
+    call_part,
+    chunk,
     completion,
     content,
     finish,
@@ -142,3 +144,11 @@ def test_pickled_error_keeps_its_facts_and_its_partial() -> None:
     assert copied.partial == outcome.message
     assert (copied.wire_type, copied.path) == ("image_url", "choices[0].delta.content[0]")
     assert "partial" not in repr(copied)
+
+
+@pytest.mark.parametrize("item", [image_part("u"), {"type": "video_url"}], ids=["fast path", "slow path"])
+def test_what_comes_after_the_culprit_is_not_mapped(item: Any) -> None:
+    delta = {"content": [item], "tool_calls": [call_part("aaaaaaaa1", "f", "{}")]}
+    outcome = run(chunk(delta, finish_reason="stop"))
+    assert outcome.message.raw_stop_reason is None
+    assert outcome.message.content == []
