@@ -159,7 +159,10 @@ class AsyncWireStream(AsyncWireExchange):
         return self
 
     async def __anext__(self) -> CompletionChunk:
-        return the_chunk(await super().__anext__())
+        item = await super().__anext__()
+        if not isinstance(item, CompletionChunk):
+            await self.close()  # nothing more can come that fits
+        return the_chunk(item)
 
 
 class AsyncClient(BaseClient):

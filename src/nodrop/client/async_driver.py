@@ -42,7 +42,7 @@ from nodrop.core.commands import (
     Settle,
     Wait,
 )
-from nodrop.core.flow import RequestFlow
+from nodrop.core.flow import Pour, RequestFlow
 from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
@@ -84,6 +84,7 @@ class AsyncDriver(Generic[Item]):
         self._ended = False
         self._rest: list[Item] = []
         self._reply: Reply = None
+        self._pour: Pour[Item] | None = None
         self._response: Any = None
         self._body: AsyncIterator[bytes] | None = None
         self._alarm = Alarm()
@@ -164,6 +165,8 @@ class AsyncDriver(Generic[Item]):
 
     async def _until_items(self) -> list[Item] | None:
         while True:
+            if self._pour is not None and (items := await self._poured(self._pour)):
+                return items
             # A cancellation while a command is carried out ends the request.
             reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
@@ -182,6 +185,8 @@ class AsyncDriver(Generic[Item]):
                     return command.items
                 case Read():
                     self._reply = await self._bounded(self._next_bytes, command.deadline)
+                case Pour():
+                    self._pour = command
                 case Send():
                     self._reply = await self._send(command.deadline)
                 case Wait():
@@ -192,6 +197,23 @@ class AsyncDriver(Generic[Item]):
                 case Drop():
                     await self._drop()
                     self._reply = None
+
+    async def _poured(self, pour: Pour[Item]) -> list[Item]:
+        """The next items of the body; none when it is over, and then the flow has its reply."""
+        self._pour = None  # a cancellation in the middle of a read ends it
+        while True:
+            pour.due()
+            reply = await self._bounded(self._next_bytes, pour.deadline)
+            if not isinstance(reply, bytes):
+                self._reply = reply
+                return []
+            items = pour.take(reply)
+            if pour.over:
+                self._reply = None
+                return items
+            if items:
+                self._pour = pour
+                return items
 
     async def _finish(self) -> None:
         self._ended = True

@@ -152,7 +152,10 @@ class WireStream(WireExchange):
         return self
 
     def __next__(self) -> CompletionChunk:
-        return the_chunk(super().__next__())
+        item = super().__next__()
+        if not isinstance(item, CompletionChunk):
+            self.close()  # nothing more can come that fits
+        return the_chunk(item)
 
 
 class Client(BaseClient):

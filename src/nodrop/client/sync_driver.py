@@ -50,7 +50,7 @@ from nodrop.core.commands import (
     Settle,
     Wait,
 )
-from nodrop.core.flow import RequestFlow
+from nodrop.core.flow import Pour, RequestFlow
 from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
@@ -85,6 +85,7 @@ class SyncDriver(Generic[Item]):
         self._ended = False
         self._rest: list[Item] = []
         self._reply: Reply = None
+        self._pour: Pour[Item] | None = None
         self._sender: Sender | None = None
         self._response: Any = None
         self._body: Iterator[bytes] = iter(())
@@ -156,6 +157,8 @@ class SyncDriver(Generic[Item]):
 
     def _until_items(self) -> list[Item] | None:
         while True:
+            if self._pour is not None and (items := self._poured(self._pour)):
+                return items
             # An interrupt while a command is carried out counts as an abort.
             reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
@@ -174,6 +177,8 @@ class SyncDriver(Generic[Item]):
                     return command.items
                 case Read():
                     self._reply = self._read(command)
+                case Pour():
+                    self._pour = command
                 case Send():
                     self._reply = self._send(command)
                 case Wait():
@@ -184,6 +189,23 @@ class SyncDriver(Generic[Item]):
                 case Drop():
                     self._drop()
                     self._reply = None
+
+    def _poured(self, pour: Pour[Item]) -> list[Item]:
+        """The next items of the body; none when it is over, and then the flow has its reply."""
+        self._pour = None  # an interrupt in the middle of a read ends it
+        while True:
+            pour.due()
+            reply = self._read(pour)
+            if not isinstance(reply, bytes):
+                self._reply = reply
+                return []
+            items = pour.take(reply)
+            if pour.over:
+                self._reply = None
+                return items
+            if items:
+                self._pour = pour
+                return items
 
     def _finish(self) -> None:
         self._ended = True
@@ -232,7 +254,7 @@ class SyncDriver(Generic[Item]):
         if self._signal.aborted:
             self._guard.wake()  # the abort came before the guard had anything to wake
 
-    def _read(self, command: Read) -> bytes | End | Broken | Expired | Aborted:
+    def _read(self, command: Read | Pour[Item]) -> bytes | End | Broken | Expired | Aborted:
         if self._signal.aborted:
             return ABORTED
         # The transport's read timeout is the silence, so it covers a deadline that has moved with the last event. One
