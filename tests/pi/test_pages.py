@@ -27,7 +27,7 @@ def test_options_exist(page: str, command: str) -> None:
     import_module(f"nodrop.cli.{command}").add_arguments(parser)
     known = set(parser.format_help().replace("[", " ").replace("]", " ").split())
     text = (DOCS / page).read_text()
-    named = set(re.findall(r"(?<![\w-])--[a-z-]+", text)) - {"--model", "--help"}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - {"--model", "--help"}
     assert named
     assert named <= known
 
@@ -36,6 +36,6 @@ def test_every_option_of_serve_is_on_the_page() -> None:
     parser = argparse.ArgumentParser(add_help=False)
     import_module("nodrop.cli.serve").add_arguments(parser)
     text = (DOCS / "pi.md").read_text()
-    options = re.findall(r"--[a-z-]+", parser.format_usage())
+    options = re.findall(r"--[a-z][a-z-]*", parser.format_usage())
     assert options
     assert [option for option in options if option not in text] == []

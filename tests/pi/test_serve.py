@@ -160,3 +160,48 @@ def test_mistakes_are_one_line(
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert done.stdout == ""
+
+
+def bare(mistral: MistralServer, token: str | None, port: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "uvicorn", "nodrop.pi.asgi:app", "--port", port]
+    return subprocess.Popen(
+        command,
+        env=environment(mistral, token),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def test_the_bare_app_refuses_to_start_without_a_token(mistral_server: MistralServer) -> None:
+    process = bare(mistral_server, None, "0")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "no token: set NODROP_TOKEN" in err
+
+
+def test_the_bare_app_under_another_server(mistral_server: MistralServer) -> None:
+    """Its shutdown too: the server alone would wait for the stream."""
+    reply = Reply.stream(start(), text("so far"), text("never"), finish())
+    mistral_server.enqueue(reply.with_faults(Stall(at=sum(len(part) for part in reply.parts[:2]))))
+    process = bare(mistral_server, TOKEN, "0")
+    try:
+        assert process.stderr is not None
+        while "running on" not in (line := process.stderr.readline()):
+            assert line, "it ended"
+        url = line.partition("running on ")[2].split()[0]
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        with httpx.Client(timeout=30, trust_env=False) as http:
+            with http.stream("POST", f"{url}/messages", json=ask(), headers=headers) as response:
+                blocks = response.iter_text()
+                seen = ""
+                while "so far" not in seen:
+                    seen += next(blocks)
+                process.terminate()
+                seen += "".join(blocks)
+        assert read_events(seen)[-1]["type"] == "error"
+        process.communicate(timeout=10)
+    finally:
+        process.kill()
+        process.communicate()
