@@ -11,79 +11,31 @@ Strict validation is meant: a ``true`` among reference ids must not become the c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from nodrop.core.decisions import (
-    CONTENT,
-    FINISH_REASON,
-    MALFORMED_REFERENCE,
-    ROLE,
-    THINKING_PART,
-    Decision,
-    decision_for,
-)
+from nodrop.core.culprits import before_culprit
 from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
 from nodrop.core.rejections import (
     json_kind,
-    malformed,
     malformed_frame,
-    missing_type,
-    path_key,
-    rejected_type,
-    unknown_type,
 )
 from nodrop.core.server_errors import error_in_frame
+from nodrop.core.shapes import validated
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import NodropError, StreamProtocolError
 from nodrop.wire import (
     AssistantMessage,
-    AudioChunk,
     ChatCompletionResponse,
     CompletionChunk,
     DeltaMessage,
-    DocumentURLChunk,
-    FileChunk,
-    ImageURLChunk,
-    ReferenceChunk,
-    ResourceChunk,
-    ResourceLinkChunk,
     TextChunk,
     ThinkChunk,
-    ToolCall,
-    ToolReferenceChunk,
 )
 
 JSON = dict[str, Any]
-Form = Literal["delta", "message"]
-_CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
-    "text": TextChunk,
-    "thinking": ThinkChunk,
-    "reference": ReferenceChunk,
-    "image_url": ImageURLChunk,
-    "document_url": DocumentURLChunk,
-    "file": FileChunk,
-    "input_audio": AudioChunk,
-    "resource": ResourceChunk,
-    "resource_link": ResourceLinkChunk,
-    "tool_reference": ToolReferenceChunk,
-}
 _QUOTED: Final = 200
-_EMPTY: Final[Mapping[str, Any]] = {
-    "choices": [],
-    "created": 0,
-    "delta": {},
-    "finish_reason": None,
-    "id": "",
-    "index": 0,
-    "model": "",
-    "object": "",
-    "usage": None,
-}
-"""What stands in for a field of the frame that is wrong, so that the content beside it is still mapped."""
-_REPAIRS: Final = 50  # of one frame, at most
 
 
 class Walked(NamedTuple):
@@ -166,8 +118,8 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     if lone:
         oddities.append("lone_surrogate")
     whole = _is_whole(clean, body=body)
-    pruned, culprit = _prune_choices(clean, whole=whole, every_type=every_type)
-    chunk, fault = _validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
+    pruned, culprit = before_culprit(clean, whole=whole, every_type=every_type)
+    chunk, fault = validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
     if chunk is not None and lone:
         _restore_surrogates(chunk, raw)
     return Walked(chunk, failure or culprit or fault, oddities, lone)
@@ -177,228 +129,6 @@ def _is_whole(value: JSON, *, body: bool) -> bool:
     choices = value.get("choices")
     first = cast("list[object]", choices)[0] if isinstance(choices, list) and choices else None
     return isinstance(first, dict) and ("message" in first or "messages" in first) and (body or "delta" not in first)
-
-
-def _prune_choices(value: JSON, *, whole: bool, every_type: bool) -> tuple[JSON, NodropError | None]:
-    choices = value.get("choices")
-    if not isinstance(choices, list):
-        return value, None  # absent, or wrong: the models say so
-    kept: list[JSON] = []
-    for place, choice in enumerate(cast("list[object]", choices)[:2]):  # the second one is an error by itself
-        path = f"choices[{place}]"
-        if not isinstance(choice, dict):
-            return {**value, "choices": kept}, malformed_frame(path, f"it is {json_kind(choice)}, not an object")
-        pruned, culprit = _prune_choice(cast(JSON, choice), path, whole=whole, every_type=every_type)
-        kept.append(pruned)
-        if culprit is not None:
-            return {**value, "choices": kept}, culprit
-    return {**value, "choices": kept}, None
-
-
-def _prune_choice(choice: JSON, path: str, *, whole: bool, every_type: bool) -> tuple[JSON, NodropError | None]:
-    culprit: NodropError | None = None
-    pruned = dict(choice)
-    key = "message" if whole else "delta"
-    message = choice.get(key)
-    if isinstance(message, dict):
-        pruned[key], culprit = _prune_message(cast(JSON, message), f"{path}.{key}", every_type=every_type)
-    messages = choice.get("messages")
-    if whole and isinstance(messages, list):
-        kept: list[object] = []
-        for place, part in enumerate(cast("list[object]", messages)):
-            where = f"{path}.messages[{place}]"
-            if culprit is not None:
-                break
-            if isinstance(part, dict):
-                pruned_part, culprit = _prune_message(cast(JSON, part), where, every_type=every_type)
-                kept.append(pruned_part)
-            else:
-                culprit = malformed_frame(where, f"it is {json_kind(part)}, not an object")
-        pruned["messages"] = kept
-    reason = choice.get("finish_reason")
-    if culprit is None and reason is not None and decision_for(FINISH_REASON, reason) is None:
-        culprit = unknown_type("finish reason", reason, f"{path}.finish_reason")
-    if culprit is not None:
-        pruned["finish_reason"] = None  # what comes after the culprit is not mapped
-    return pruned, culprit
-
-
-def _prune_message(message: JSON, path: str, *, every_type: bool) -> tuple[JSON, NodropError | None]:
-    """The message up to its first culprit: role, content items, tool calls, in this order."""
-    role = message.get("role")
-    decided = None if role is None else decision_for(ROLE, role)
-    if isinstance(role, str) and decided is None:
-        return {}, unknown_type("role", role, path)
-    if isinstance(role, str) and decided is not None and decided.action == "rejected" and not every_type:
-        return {}, rejected_type("role", role, path, decided)
-    content = message.get("content")
-    culprit: NodropError | None = None
-    if isinstance(content, list):
-        kept, culprit = _prune_items(cast("list[object]", content), f"{path}.content", every_type=every_type)
-        message = {**message, "content": kept}
-    elif content is not None and not isinstance(content, str):
-        culprit = malformed("content", "content", f"{path}.content", f"it is {json_kind(content)}")
-        message = {**message, "content": None}
-    if culprit is not None:
-        return {**message, "tool_calls": None}, culprit
-    calls = message.get("tool_calls")
-    if isinstance(calls, list):
-        items = cast("list[object]", calls)
-        for place, call in enumerate(items):
-            fault = _fault(ToolCall, call)
-            if fault is not None:
-                where = _joined_path(f"{path}.tool_calls[{place}]", fault.path)
-                return {**message, "tool_calls": items[:place]}, malformed(
-                    "tool call", "tool_call", where, fault.reason
-                )
-    return message, None
-
-
-def _prune_items(items: list[object], path: str, *, every_type: bool) -> tuple[list[object], NodropError | None]:
-    kept: list[object] = []
-    for place, item in enumerate(items):
-        where = f"{path}[{place}]"
-        culprit = _undecided("content type", CONTENT, item, where, every_type=every_type)
-        if culprit is None:
-            chunk = cast(JSON, item)
-            if chunk["type"] == "thinking" and isinstance(chunk.get("thinking"), list):
-                pruned, culprit = _prune_parts(chunk, where, every_type=every_type)
-                kept.append(pruned)
-            else:
-                culprit = _misshapen("content type", chunk, where)
-                if culprit is None:
-                    kept.append(chunk)
-        if culprit is not None:
-            return kept, culprit
-    return kept, None
-
-
-def _prune_parts(chunk: JSON, path: str, *, every_type: bool) -> tuple[JSON, NodropError | None]:
-    kept: list[object] = []
-    for place, part in enumerate(cast("list[object]", chunk["thinking"])):
-        where = f"{path}.thinking[{place}]"
-        culprit = _undecided("thinking part", THINKING_PART, part, where, every_type=every_type)
-        if culprit is None:
-            culprit = _misshapen("thinking part", cast(JSON, part), where)
-        if culprit is not None:
-            return {"type": "thinking", "thinking": kept}, culprit
-        kept.append(part)
-    culprit = _misshapen("content type", {**chunk, "thinking": kept}, path)
-    return ({"type": "thinking", "thinking": kept} if culprit else {**chunk, "thinking": kept}), culprit
-
-
-def _undecided(
-    thing: str, table: Mapping[Any, Decision], item: object, path: str, *, every_type: bool
-) -> NodropError | None:
-    tag: object = as_object.get("type") if (as_object := _as_object(item)) is not None else None
-    if not isinstance(tag, str):
-        return missing_type(thing, item, path)
-    decision = decision_for(table, tag)
-    if decision is None:
-        return unknown_type(thing, tag, path)
-    return rejected_type(thing, tag, path, decision) if decision.action == "rejected" and not every_type else None
-
-
-def _misshapen(thing: str, item: JSON, path: str) -> NodropError | None:
-    """What is wrong with the shape of an item whose type is known."""
-    tag: str = item["type"]
-    fault = _fault(_CHUNKS[tag], item)
-    if fault is None:
-        return None
-    if tag == "reference" and fault.path.startswith("reference_ids"):
-        return malformed(thing, tag, path, MALFORMED_REFERENCE.reason)
-    return malformed(thing, tag, _joined_path(path, fault.path), fault.reason)
-
-
-def _as_object(value: object) -> JSON | None:
-    return cast(JSON, value) if isinstance(value, dict) else None
-
-
-class _Fault(NamedTuple):
-    path: str
-    reason: str
-
-
-def _fault(model: type[BaseModel], value: object) -> _Fault | None:
-    """The first thing that ``model`` refuses in a parsed JSON value: where, and why, without the value."""
-    try:
-        model.model_validate_json(json.dumps(value), strict=True)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return _Fault(_real_path(first["loc"], value), _reason(first["type"]))
-    return None
-
-
-def _reason(kind: str) -> str:
-    """A validation error's kind in words. Its own message is not used: some of them quote what they refuse."""
-    return "it is missing" if kind == "missing" else f"wrong shape ({kind})"
-
-
-def _real_path(loc: tuple[int | str, ...], value: object) -> str:
-    """A pydantic location as a path into ``value``: without the labels that it adds for union members."""
-    path = ""
-    for place, step in enumerate(loc):
-        last = place == len(loc) - 1
-        if isinstance(step, int) and isinstance(value, list):
-            items = cast("list[object]", value)
-            path += f"[{step}]"
-            value = items[step] if step < len(items) else None
-        elif isinstance(step, str) and isinstance(value, dict) and (step in value or last):
-            path += f".{path_key(step)}" if path else path_key(step)
-            value = cast(JSON, value).get(step)
-    return path
-
-
-def _joined_path(base: str, rest: str) -> str:
-    return f"{base}{rest}" if rest.startswith("[") or not rest else f"{base}.{rest}"
-
-
-_Whole = type[CompletionChunk] | type[ChatCompletionResponse]
-
-
-def _validated(
-    value: JSON, model: _Whole
-) -> tuple[CompletionChunk | ChatCompletionResponse | None, NodropError | None]:
-    """``value`` as a wire model; fields of the envelope that it refuses are taken out and named.
-
-    Content was checked item by item before, so what is refused here is the frame around it.
-    """
-    first: NodropError | None = None
-    repaired = value
-    for _ in range(_REPAIRS):
-        try:
-            return model.model_validate_json(json.dumps(repaired), strict=True), first
-        except ValidationError as error:
-            problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        first = first or malformed_frame(_real_path(problem["loc"], value), _reason(problem["type"]))
-        better = _repaired(repaired, problem["loc"])
-        if better is None:
-            break
-        repaired = better
-    return None, first
-
-
-def _repaired(value: JSON, steps: Sequence[int | str]) -> JSON | None:
-    """``value`` without the field that ``steps`` leads to, or with what stands in for it; ``None``: nothing helps."""
-    key = steps[0] if steps else None
-    if not isinstance(key, str):
-        return None
-    inner, rest = value.get(key), steps[1:]
-    better: JSON | None = None
-    if key in ("delta", "message") and isinstance(inner, dict):
-        better = _repaired(cast(JSON, inner), rest)
-        if better is not None:
-            return {**value, key: better}
-    elif key in ("choices", "messages") and isinstance(inner, list) and rest and isinstance(rest[0], int):
-        items = list(cast("list[object]", inner))
-        if isinstance(items[rest[0]], dict):
-            better = _repaired(cast(JSON, items[rest[0]]), rest[1:])
-        if better is not None:
-            items[rest[0]] = better
-            return {**value, key: items}
-    if key in _EMPTY:
-        return None if value.get(key, ...) == _EMPTY[key] else {**value, key: _EMPTY[key]}
-    return {name: kept for name, kept in value.items() if name != key} if key in value else None
 
 
 def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JSON) -> None:
