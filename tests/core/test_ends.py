@@ -236,7 +236,9 @@ def test_error_frames_raise_the_class_of_their_status_or_type(
 @pytest.mark.parametrize("data", ['"down"', '{"message": "down"}', '["down"]', "{}", "null", "down"])
 def test_an_error_event_is_an_error_whatever_it_holds(data: str) -> None:
     outcome = run(text("a"), b"event: error\ndata: " + data.encode() + b"\n\n", finish())
-    assert isinstance(outcome.error, ServerReportedError | StreamProtocolError)
+    assert isinstance(outcome.error, ServerReportedError)
+    assert outcome.error.is_retryable
+    assert ("down" in str(outcome.error)) == ("down" in data)
     assert outcome.text == "a"
 
 

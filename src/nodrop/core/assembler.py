@@ -7,6 +7,7 @@ it is raised. ``finish`` ends the answer; ``message`` tells what it holds at any
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NoReturn, assert_never
 
@@ -175,7 +176,9 @@ class Assembler:
                     self._unknown(details.model_extra or {}, f"usage.{key}")
         extra = frame.model_extra or {}
         if extra or frame.object in _ERROR_OBJECTS:
-            failure = error_in_frame({**extra, "object": frame.object, "id": frame.id, "choices": ()}, b"")
+            failure = error_in_frame(
+                {**extra, "object": frame.object, "id": frame.id, "choices": ()}, json.dumps(extra).encode()
+            )
             if failure is not None:
                 raise failure
             self._unknown(extra, "")

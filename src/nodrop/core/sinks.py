@@ -22,6 +22,7 @@ from nodrop.errors import (
     APIError,
     ContentRejectedError,
     NodropError,
+    ServerReportedError,
     StreamProtocolError,
     StreamTruncatedError,
     UnsupportedContentError,
@@ -135,11 +136,7 @@ class Sink(ABC, Generic[Item]):
             self._cut_tail = event.data
             return
         if event.event == "error":
-            value: object = without_surrogates(parse(event.data)[0])
-            frame: dict[str, Any] = {"error": value}
-            if isinstance(value, dict) and "error" in value:
-                frame = cast("dict[str, Any]", value)
-            raise error_in_frame(frame, event.data) or StreamProtocolError("an error event without an error")
+            raise _error_of(event.data)
         self._walked(walk(event.data, every_type=self._every_type), event.data, out)
 
     def _end_of_input(self, out: list[Item]) -> None:
@@ -323,6 +320,23 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
         if not done_marker:
             self.oddities.append("no_done_marker")
         self.finished = True
+
+
+def _error_of(data: bytes) -> NodropError:
+    """The error of an event that is named ``error``, whatever its data is."""
+    try:
+        value: object = without_surrogates(parse(data)[0])
+    except StreamProtocolError as error:
+        words = str(error)
+    else:
+        frame: dict[str, Any] = {"error": value}
+        if isinstance(value, dict) and "error" in value:
+            frame = cast("dict[str, Any]", value)
+        said = error_in_frame(frame, data)
+        if said is not None:
+            return said
+        words = "an error event without an error"
+    return ServerReportedError(f"the server reported a failure inside the stream: {words}")
 
 
 def _is_json(data: bytes) -> bool:
