@@ -176,9 +176,8 @@ class Assembler:
                     self._unknown(details.model_extra or {}, f"usage.{key}")
         extra = frame.model_extra or {}
         if extra or frame.object in _ERROR_OBJECTS:
-            failure = error_in_frame(
-                {**extra, "object": frame.object, "id": frame.id, "choices": ()}, json.dumps(extra).encode()
-            )
+            told: dict[str, Any] = {**extra, "object": frame.object, "id": frame.id, "choices": ()}
+            failure = error_in_frame(told, json.dumps(told).encode())
             if failure is not None:
                 raise failure
             self._unknown(extra, "")
