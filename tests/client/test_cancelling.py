@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -214,3 +215,47 @@ async def _in_two_loops(client: nodrop.AsyncClient, once: Callable[[nodrop.Async
         await asyncio.to_thread(asyncio.run, once(client))  # type: ignore[arg-type]
     finally:
         await client.close()
+
+
+@pytest.mark.parametrize("how", ["cancel", "abort", "both"])
+async def test_in_any_turn_of_the_loop_no_connection_is_lost(side: Side, server: MistralServer, how: str) -> None:
+    """The HTTP library forgets connections that are cancelled in certain turns: they would be in use for ever."""
+    server.enqueue(WHOLE, repeat=True)
+    http = side.http(verify=False)
+    pool = http._transport._pool
+    async with side.client(server, http_client=http, max_retries=0) as client:
+        for fresh in (True, False):
+            for turns in range(0, 90, 1 if fresh else 2):
+                if fresh:
+                    await _idle(pool)
+                    await pool.aclose()  # the next request connects anew
+                stream = client.stream()
+                task = asyncio.ensure_future(_read(stream))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if how != "cancel":
+                    stream.abort()
+                if how != "abort":
+                    task.cancel()
+                await asyncio.wait([task])
+                await stream.close()
+                await _idle(pool)
+        assert (await client.ask()).text == "Hello"
+    await side.close(http)
+
+
+async def _read(stream: Stream) -> None:
+    async for _ in stream:
+        pass
+
+
+async def _idle(pool: Any) -> None:
+    """Waits until no request is in a pool, and every connection of it is idle or closed."""
+    end = time.monotonic() + 3.0
+
+    def at_work() -> list[object]:
+        return [*pool._requests, *(each for each in pool.connections if not each.is_idle() and not each.is_closed())]
+
+    while at_work():
+        assert time.monotonic() < end, at_work()
+        await asyncio.sleep(0.001)

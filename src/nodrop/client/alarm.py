@@ -20,6 +20,7 @@ class Alarm:
 
     def __init__(self) -> None:
         self._task: asyncio.Task[object] | None = None
+        self._before = 0
         self._rang = False
         self._deadline = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -33,7 +34,7 @@ class Alarm:
         self._deadline = deadline
         if self._timer is None or self._fires_at > deadline:
             self._arm()
-        before = task.cancelling()
+        before = self._before = task.cancelling()
         self._task = task
         try:
             return await start()
@@ -52,7 +53,10 @@ class Alarm:
 
     def ring(self) -> None:
         """Ends the wait that is under way, if there is one. In the event loop's thread."""
-        if self._task is not None and not self._rang:
+        if self._task is None or self._rang:
+            return
+        # A wait that is being cancelled ends anyway; a second cancellation would strike httpcore while it cleans up.
+        if self._task.cancelling() <= self._before:
             self._rang = True
             self._task.cancel()
 

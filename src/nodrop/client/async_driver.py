@@ -11,10 +11,11 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from nodrop.client.abort import AbortSignal
 from nodrop.client.alarm import Alarm
+from nodrop.client.async_sender import AsyncSender, close_whole, in_background
 from nodrop.client.outgoing import Outgoing
 from nodrop.client.transport import (
     AFTER_FORK,
@@ -47,7 +48,6 @@ from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")
 _Result = TypeVar("_Result")
-_closing: Final[set[asyncio.Task[None]]] = set()
 
 
 class AsyncDriver(Generic[Item]):
@@ -85,6 +85,7 @@ class AsyncDriver(Generic[Item]):
         self._rest: list[Item] = []
         self._reply: Reply = None
         self._pour: Pour[Item] | None = None
+        self._sender: AsyncSender | None = None
         self._response: Any = None
         self._body: AsyncIterator[bytes] | None = None
         self._alarm = Alarm()
@@ -92,7 +93,7 @@ class AsyncDriver(Generic[Item]):
     @property
     def holds_connection(self) -> bool:
         """Whether something must still be closed, by this process."""
-        return self._response is not None and os.getpid() == self._pid
+        return (self._response is not None or self._sender is not None) and os.getpid() == self._pid
 
     def abort(self) -> None:
         """Ends the request; ``next_items`` then gives the terminal item with what had arrived."""
@@ -220,31 +221,23 @@ class AsyncDriver(Generic[Item]):
         for unlink in self._unlinks:
             unlink()
         self._on_end()
-        self._alarm.stop()
         await self._drop()
 
     # ---- commands ----
 
     async def _send(self, deadline: float) -> Head | Broken | Expired | Aborted:
-        if not self._signal.aborted:
-            check_open(self._http)
-        outcome = await self._bounded(self._sent, deadline)
+        if self._signal.aborted:
+            return ABORTED
+        check_open(self._http)
+        sender = self._sender = AsyncSender(self._http, self._outgoing)
+        outcome = await self._bounded(sender.response, deadline)
         if isinstance(outcome, Broken | Expired | Aborted):
             return outcome
         self._response = outcome
+        self._sender = None
+        close_whole(outcome)
         self._body = outcome.aiter_bytes() if is_encoded(outcome) else outcome.aiter_raw()
         return head_of(outcome)
-
-    async def _sent(self) -> Any:
-        request = self._http.build_request(
-            "POST",
-            self._outgoing.url,
-            headers=self._outgoing.headers,
-            content=self._outgoing.body,
-            timeout=self._outgoing.timeout,
-            extensions={"trace": _HandshakeWatch()},
-        )
-        return await self._http.send(request, stream=True)
 
     def _next_bytes(self) -> Awaitable[bytes | End]:
         if self._body is None:
@@ -265,7 +258,11 @@ class AsyncDriver(Generic[Item]):
         await self._drop()
 
     async def _drop(self) -> None:
+        self._alarm.stop()
         self._body = None
+        if self._sender is not None:
+            self._sender.leave()
+            self._sender = None
         if self._response is not None:
             await self._response.aclose()
             self._response = None
@@ -299,19 +296,6 @@ class AsyncDriver(Generic[Item]):
                 return  # the loop is closed: nothing of this request waits any more
 
 
-class _HandshakeWatch:
-    """httpcore's ``trace`` extension: closes a connection whose TLS handshake was cancelled, which httpcore forgets."""
-
-    def __init__(self) -> None:
-        self._stream: Any = None
-
-    async def __call__(self, name: str, info: dict[str, Any]) -> None:
-        if name.endswith(".connect_tcp.complete"):
-            self._stream = info["return_value"]
-        elif name.endswith(".start_tls.failed") and self._stream is not None:
-            await self._stream.aclose()
-
-
 async def _read_rest(body: AsyncIterator[bytes]) -> None:
     left = SETTLE_BYTES
     async for block in body:
@@ -321,6 +305,4 @@ async def _read_rest(body: AsyncIterator[bytes]) -> None:
 
 
 def _close_later(driver: AsyncDriver[Any]) -> None:
-    task = asyncio.ensure_future(driver.close())
-    _closing.add(task)  # the loop holds tasks weakly
-    task.add_done_callback(_closing.discard)
+    in_background(driver.close())
