@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import nodrop
-from nodrop.events import Failed, TextDelta
+from nodrop.events import Done, Failed, TextDelta
 from nodrop.testing import MistralServer, Reply, Stall, finish, start, text, unanswered_url
 from nodrop.testing.wire import encode_item
 from tests.client.harness import KEY, SIDES, Client, Side, Stream
@@ -241,6 +241,25 @@ async def test_in_any_turn_of_the_loop_no_connection_is_lost(side: Side, server:
                 await stream.close()
                 await _idle(pool)
         assert (await client.ask()).text == "Hello"
+    await side.close(http)
+
+
+@pytest.mark.parametrize("marker", [True, False], ids=["after the answer", "at the end of the input"])
+async def test_while_a_connection_goes_back_to_the_pool(side: Side, server: MistralServer, marker: bool) -> None:
+    server.enqueue(Reply.stream(*HELLO, finish(), done=marker, packets="whole"), repeat=True)
+    http = side.http(verify=False)
+    async with side.client(server, http_client=http, max_retries=0) as client:
+        for turns in range(16):
+            stream = client.stream()
+            await stream.next(Done if marker else TextDelta)
+            await asyncio.to_thread(server.wait_until, lambda: server.replies[-1].finished_at is not None)
+            task = asyncio.ensure_future(_read(stream))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            await stream.close()
+            await _idle(http._transport._pool)
     await side.close(http)
 
 
