@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import nodrop
+from nodrop.client.async_sender import close_whole
 from nodrop.events import Done, Failed, TextDelta
 from nodrop.testing import MistralServer, Reply, Stall, finish, start, text, unanswered_url
 from nodrop.testing.wire import encode_item
@@ -261,6 +262,26 @@ async def test_while_a_connection_goes_back_to_the_pool(side: Side, server: Mist
             await stream.close()
             await _idle(http._transport._pool)
     await side.close(http)
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_closing_cannot_be_cut_in_half(side: Side, server: MistralServer, turns: int) -> None:
+    """httpx waits a turn of the loop while it closes: cancelled there, it never takes that up again."""
+    server.enqueue(WHOLE)
+    async with side.http(verify=False) as http:
+        headers = {"authorization": f"Bearer {KEY}"}
+        request = http.build_request("POST", f"{server.url}/v1/chat/completions", json={}, headers=headers)
+        response = await http.send(request, stream=True)
+        async for _ in response.stream:  # to the end, without the closing that aiter_raw() does
+            pass
+        close_whole(response)
+        closing = asyncio.ensure_future(response.aclose())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        await response.aclose()  # as the driver does when it is left
+        await _idle(http._transport._pool)
 
 
 async def _read(stream: Stream) -> None:
