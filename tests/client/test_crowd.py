@@ -26,7 +26,7 @@ def answer(request: RecordedRequest) -> Reply:
     """Repeats the marker of the prompt in every word, at a pace that differs from stream to stream."""
     marker = request.body["messages"][-1]["content"]
     words = [text(f"{marker}:{number} ") for number in range(WORDS)]
-    return Reply.stream(start(), *words, finish(), delay=0.001 * (request.number % 4))
+    return Reply.stream(start(), *words, finish(), delay=0.002 * (1 + request.number % 4))
 
 
 def whole(marker: str) -> str:
@@ -43,7 +43,7 @@ class Tally:
         self.slowest = 0.0
         self.lock = threading.Lock()
         self.plans = [number % (STREAMS // ABORTS) == 0 for number in range(STREAMS)]
-        self.moments = [self.chance.random() * 0.15 for _ in range(STREAMS)]
+        self.moments = [self.chance.random() * 0.08 for _ in range(STREAMS)]
 
     def count(self, number: int, message: nodrop.AssistantMessage, seen: str, since_abort: float) -> None:
         marker, aborted = f"m{number}", self.plans[number]
