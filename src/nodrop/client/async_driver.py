@@ -261,7 +261,7 @@ class AsyncDriver(Generic[Item]):
         self._alarm.stop()
         self._body = None
         if self._sender is not None:
-            self._sender.leave()
+            await self._sender.leave()
             self._sender = None
         if self._response is not None:
             await self._response.aclose()

@@ -14,6 +14,7 @@ from nodrop.client.outgoing import Outgoing
 
 _OPENED: Final = (".connect_tcp.complete", ".connect_unix_socket.complete", ".start_tls.complete")
 _NOT_A_STEP: Final = ".response_closed.started"
+_CLEAN_UP_SECONDS: Final = 0.05  # it takes a few turns of the loop; only a transport of the caller's own takes longer
 _running: Final[set[asyncio.Task[Any]]] = set()
 
 
@@ -36,14 +37,14 @@ class AsyncSender:
         """Waits for the response. A cancellation ends the wait only: then :meth:`leave` it."""
         return await asyncio.shield(self._task)
 
-    def leave(self) -> None:
+    async def leave(self) -> None:
         """Nobody wants the outcome any more: what has come is closed, what comes late will be. May be called again."""
-        if self._left:
-            return
-        self._left = True
-        self._task.add_done_callback(_close_response)
-        if self._may_cancel and not self._task.done():
-            self._task.cancel()
+        if not self._left:
+            self._left = True
+            self._task.add_done_callback(_close_response)
+            if self._may_cancel and not self._task.done():
+                self._task.cancel()
+        await asyncio.wait({self._task}, timeout=_CLEAN_UP_SECONDS)
 
     async def _send(self) -> Any:
         request = self._http.build_request(
