@@ -34,7 +34,7 @@ from nodrop.testing import (
 from nodrop.testing.wire import StreamItem, encode_item
 from tests.client.harness import SIDES, Outcome, Side, nothing_left
 
-BOUNDS = nodrop.Timeouts(connect=0.2, silence=0.25)
+BOUNDS = nodrop.Timeouts(connect=0.15, silence=0.15)
 WITHIN = 2.0
 """No fault may hold a caller for longer: the bounds above, and what a busy machine adds."""
 
@@ -104,7 +104,9 @@ def _in_the_body() -> list[Fault]:
     found: list[Fault] = []
     for kind, (cut, errors) in KINDS.items():
         for stage, (at, said, thought, arguments) in STAGES.items():
-            pause = (Stall(at=at, seconds=0.1),) if kind == "reset" else ()  # a reset may overtake what was sent before
+            pause = (
+                (Stall(at=at, seconds=0.04),) if kind == "reset" else ()
+            )  # a reset may overtake what was sent before
             found.append(
                 Fault(f"{kind} {stage}", errors, WHOLE.with_faults(*pause, cut(at)), None, said, thought, arguments)
             )

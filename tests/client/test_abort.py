@@ -55,7 +55,7 @@ async def test_before_the_request_nothing_is_sent(side: Side, server: MistralSer
 
 async def test_while_connecting(side: Side) -> None:
     with unanswered_url() as url:
-        async with side.client(url, timeouts=nodrop.Timeouts(connect=2.0)) as client:
+        async with side.client(url, timeouts=nodrop.Timeouts(connect=1.0)) as client:
             stream = client.stream()
             aborter = Aborter(stream.abort, connecting_to(url))
             outcome = await stream.outcome()
@@ -78,7 +78,7 @@ async def test_in_the_tls_handshake(side: Side) -> None:
         acceptor = threading.Thread(target=accept)
         acceptor.start()
         url = f"https://127.0.0.1:{listener.getsockname()[1]}"
-        async with side.client(url, timeouts=nodrop.Timeouts(connect=1.0), max_retries=0) as client:
+        async with side.client(url, timeouts=nodrop.Timeouts(connect=0.6), max_retries=0) as client:
             stream = client.stream()
             aborter = Aborter(stream.abort, lambda: accepted.wait(5))
             outcome = await stream.outcome()

@@ -226,7 +226,7 @@ async def test_in_any_turn_of_the_loop_no_connection_is_lost(side: Side, server:
     pool = http._transport._pool
     async with side.client(server, http_client=http, max_retries=0) as client:
         for fresh in (True, False):
-            for turns in range(0, 90, 1 if fresh else 2):
+            for turns in range(0, 70, 1 if fresh else 3):
                 if fresh:
                     await _idle(pool)
                     await pool.aclose()  # the next request connects anew

@@ -122,9 +122,9 @@ def test_an_abort_by_a_signal_handler_at_any_line_deadlocks_nowhere(server: Mist
     reply = WHOLE
     if place != "goes on":
         stall = "before_headers" if place == "before_headers" else WHOLE.size - 40
-        reply = WHOLE.with_faults(Stall(at=stall, seconds=0.3))  # type: ignore[arg-type]
+        reply = WHOLE.with_faults(Stall(at=stall, seconds=0.1))  # type: ignore[arg-type]
     server.enqueue(reply, repeat=True)
-    step = 1 if place == "goes on" else 23
+    step = 1 if place == "goes on" else 31
     finished = threading.Event()
     seen: list[str] = []
 

@@ -17,7 +17,7 @@ from tests.client.harness import Outcome, Side
 HELLO = [start(), text("Hel"), text("lo")]
 HELLO_SIZE = sum(len(encode_item(item)) for item in HELLO)
 WHOLE = Reply.stream(*HELLO, finish())
-SHORT = nodrop.Timeouts(connect=0.2, silence=0.2)
+SHORT = nodrop.Timeouts(connect=0.15, silence=0.15)
 LATE = 1.0
 """How much later than its bound a timeout may come on a busy machine."""
 
@@ -38,7 +38,7 @@ async def test_connect(side: Side) -> None:
     with unanswered_url() as url:
         async with side.client(url, timeouts=SHORT, max_retries=0) as client:
             began = time.monotonic()
-            check_timeout(await client.ask(), "connect", 0.2, began)
+            check_timeout(await client.ask(), "connect", 0.15, began)
 
 
 async def test_connect_while_the_handshake_stalls(side: Side) -> None:
@@ -46,7 +46,7 @@ async def test_connect_while_the_handshake_stalls(side: Side) -> None:
         url = f"https://127.0.0.1:{listener.getsockname()[1]}"
         async with side.client(url, timeouts=SHORT, max_retries=0) as client:
             began = time.monotonic()
-            check_timeout(await client.ask(), "connect", 0.2, began)
+            check_timeout(await client.ask(), "connect", 0.15, began)
 
 
 async def test_connect_while_the_name_does_not_resolve(
@@ -63,7 +63,7 @@ async def test_connect_while_the_name_does_not_resolve(
     monkeypatch.setattr(socket, "getaddrinfo", stuck)
     async with side.client("http://nodrop.invalid", timeouts=SHORT, max_retries=0) as client:
         began = time.monotonic()
-        check_timeout(await client.ask(), "connect", 0.2, began)
+        check_timeout(await client.ask(), "connect", 0.15, began)
         answer.set()
     if not side.is_async:  # the sender that was left connects now, and says nothing any more
         server.wait_until(lambda: server.connections_opened == 1)
@@ -89,7 +89,7 @@ async def test_silence(side: Side, server: MistralServer, reply: Reply, partial:
     async with side.client(server, timeouts=SHORT, max_retries=0) as client:
         began = time.monotonic()
         outcome = await client.ask()
-        check_timeout(outcome, "silence", 0.2, began)
+        check_timeout(outcome, "silence", 0.15, began)
         assert outcome.text == partial
         server.wait_for_open_connections(0)
 
@@ -138,7 +138,7 @@ async def test_connect_is_retried(side: Side) -> None:
     with unanswered_url() as url, nodrop.no_retry_waits():
         async with side.client(url, timeouts=SHORT, max_retries=1) as client:
             began = time.monotonic()
-            check_timeout(await client.ask(), "connect", 0.2, began, attempts=2)
+            check_timeout(await client.ask(), "connect", 0.15, began, attempts=2)
 
 
 @pytest.mark.parametrize(
@@ -153,25 +153,25 @@ async def test_connect_is_retried(side: Side) -> None:
 )
 async def test_total(side: Side, server: MistralServer, reply: Reply, partial: str) -> None:
     server.enqueue(reply)
-    async with side.client(server, timeouts=nodrop.Timeouts(silence=5.0, total=0.3)) as client:
+    async with side.client(server, timeouts=nodrop.Timeouts(silence=5.0, total=0.2)) as client:
         began = time.monotonic()
         outcome = await client.ask()
         assert len(server.requests) == 1  # never retried
         assert outcome.text == partial
         if reply.status == 200:
-            check_timeout(outcome, "total", 0.3, began)
+            check_timeout(outcome, "total", 0.2, began)
         else:  # the status was there: it is the cause
             assert isinstance(outcome.error, nodrop.ServerError)
             assert "total timeout" in str(outcome.error)
-            assert outcome.ended_at - began < 0.3 + LATE
+            assert outcome.ended_at - began < 0.2 + LATE
         server.wait_for_open_connections(0)
 
 
 async def test_total_while_connecting(side: Side) -> None:
     with unanswered_url() as url:
-        async with side.client(url, timeouts=nodrop.Timeouts(connect=1.0, total=0.2)) as client:
+        async with side.client(url, timeouts=nodrop.Timeouts(connect=0.5, total=0.15)) as client:
             began = time.monotonic()
-            check_timeout(await client.ask(), "total", 0.2, began)
+            check_timeout(await client.ask(), "total", 0.15, began)
 
 
 async def test_total_leaves_no_time_for_the_next_attempt(side: Side, server: MistralServer) -> None:
@@ -191,5 +191,5 @@ async def test_a_slow_consumer_is_not_silence(side: Side, server: MistralServer)
         events = [await anext(stream)]
         while not isinstance(events[-1], TextDelta):
             events.append(await anext(stream))
-        time.sleep(0.3)  # it is the time that counts here: the consumer thinks for longer than the silence
+        time.sleep(0.25)  # it is the time that counts here: the consumer thinks for longer than the silence
         assert (await stream.outcome(events)).text == "Hello"

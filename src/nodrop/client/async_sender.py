@@ -31,6 +31,7 @@ class AsyncSender:
         self._left = False
         self._may_cancel = True
         self._opened: Any = None
+        self._closing: asyncio.Task[Any] | None = None
         self._task = in_background(self._send())
 
     async def response(self) -> Any:
@@ -41,10 +42,18 @@ class AsyncSender:
         """Nobody wants the outcome any more: what has come is closed, what comes late will be. May be called again."""
         if not self._left:
             self._left = True
-            self._task.add_done_callback(_close_response)
+            self._task.add_done_callback(self._close_what_came)
             if self._may_cancel and not self._task.done():
                 self._task.cancel()
         await asyncio.wait({self._task}, timeout=_CLEAN_UP_SECONDS)
+        if self._task.done():
+            self._close_what_came(self._task)
+        if self._closing is not None:
+            await asyncio.wait({self._closing}, timeout=_CLEAN_UP_SECONDS)
+
+    def _close_what_came(self, task: asyncio.Task[Any]) -> None:
+        if self._closing is None and not task.cancelled() and task.exception() is None:
+            self._closing = in_background(task.result().aclose())
 
     async def _send(self) -> Any:
         request = self._http.build_request(
@@ -90,8 +99,3 @@ def close_whole(response: Any) -> None:
         await asyncio.shield(in_background(close()))
 
     response.aclose = close_in_a_task
-
-
-def _close_response(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled() and task.exception() is None:
-        in_background(task.result().aclose())
