@@ -24,7 +24,7 @@ from nodrop.client.transport import (
     check_open,
     failure_of,
     head_of,
-    is_encoded,
+    needs_the_library,
 )
 from nodrop.client.waits import actual_wait
 from nodrop.core.commands import (
@@ -236,7 +236,7 @@ class AsyncDriver(Generic[Item]):
         self._response = outcome
         self._sender = None
         close_whole(outcome)
-        self._body = outcome.aiter_bytes() if is_encoded(outcome) else outcome.aiter_raw()
+        self._body = outcome.aiter_bytes() if needs_the_library(outcome) else outcome.aiter_raw()
         return head_of(outcome)
 
     def _next_bytes(self) -> Awaitable[bytes | End]:

@@ -31,7 +31,7 @@ from nodrop.client.transport import (
     check_unshared,
     failure_of,
     head_of,
-    is_encoded,
+    needs_the_library,
 )
 from nodrop.client.waits import actual_wait
 from nodrop.core.commands import (
@@ -238,7 +238,7 @@ class SyncDriver(Generic[Item]):
         self._sender = None
         check_unshared(response)
         self._close_guarded(response)
-        self._body = response.iter_bytes() if is_encoded(response) else response.iter_raw()
+        self._body = response.iter_bytes() if needs_the_library(response) else response.iter_raw()
         return head_of(response)
 
     def _close_guarded(self, response: Any) -> None:

@@ -81,9 +81,12 @@ def head_of(response: Any) -> Head:
     return Head(int(response.status_code), headers)
 
 
-def is_encoded(response: Any) -> bool:
-    """Whether the body is compressed, so that it must be read through the library's own decoder."""
-    return response.headers.get("content-encoding", "identity").lower() not in ("", "identity")
+def needs_the_library(response: Any) -> bool:
+    """Whether the body is compressed, or was read already (a mocked one), so that the library itself must give it."""
+    return response.is_stream_consumed or response.headers.get("content-encoding", "identity").lower() not in (
+        "",
+        "identity",
+    )
 
 
 def shut_down(network_stream: Any) -> None:
