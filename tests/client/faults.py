@@ -34,7 +34,7 @@ from nodrop.testing import (
 from nodrop.testing.wire import StreamItem, encode_item
 from tests.client.harness import SIDES, Outcome, Side, nothing_left
 
-BOUNDS = nodrop.Timeouts(connect=0.15, silence=0.15)
+BOUNDS = nodrop.Timeouts(connect=0.4, silence=0.2)
 WITHIN = 2.0
 """No fault may hold a caller for longer: the bounds above, and what a busy machine adds."""
 
