@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Final
 
 from nodrop.version import __version__
@@ -27,6 +28,10 @@ _COMMANDS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; gives the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that cannot show a character gets its escape: nothing is lost, and nothing raises.
+            stream.reconfigure(errors="backslashreplace")
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="nodrop",
