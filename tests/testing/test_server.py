@@ -344,14 +344,18 @@ def test_closing_leaves_no_thread_and_no_file_descriptor() -> None:
 
 
 def test_connections_that_end_leave_no_thread_and_no_file_descriptor(mistral_server: MistralServer) -> None:
+    def connect(times: int) -> None:
+        for _ in range(times):
+            with Peer(mistral_server) as peer:
+                peer.ask()
+                peer.read_head()
+        mistral_server.wait_for_open_connections(0)
+
+    connect(1)  # what a first connection opens for good is no leak
     before, threads = descriptors(), threading.active_count()
-    for _ in range(20):
-        with Peer(mistral_server) as peer:
-            peer.ask()
-            peer.read_head()
-    mistral_server.wait_for_open_connections(0)
-    assert threading.active_count() == threads
-    assert descriptors() == before
+    connect(20)
+    assert threading.active_count() <= threads
+    assert descriptors() <= before
 
 
 def test_a_handler_that_blocks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
