@@ -44,7 +44,14 @@ class _Opened(Generic[Item]):
         self._items: Iterator[Item] = iter(())
 
     def __iter__(self) -> Iterator[Item]:
-        return self
+        # A generator, because a call of __next__ for each event costs more; both take from the same items.
+        while True:
+            yield from self._items
+            items = self._driver.next_items()
+            if items is None:
+                self._raise_at_end()
+                return
+            self._items = iter(items)
 
     def __next__(self) -> Item:
         while True:

@@ -89,7 +89,8 @@ class Assembler:
             if choice.index or place:
                 self._second_candidate(choice.index or place)
             self._message(choice.delta, "choices[0].delta", "choices.delta", out)
-            self._end_of_choice(choice)
+            if choice.finish_reason or choice.logprobs or choice.prompt_logprobs or choice.__pydantic_extra__:
+                self._end_of_choice(choice)
         if chunk.usage is not None or chunk.__pydantic_extra__ or chunk.object in _ERROR_OBJECTS:
             self._beside_choices(chunk)
 
