@@ -21,6 +21,7 @@ from nodrop.rate_card import RateCard
 from nodrop.request.system import folded_system
 from nodrop.request.tools import wire_tool
 from nodrop.request.transcript import wire_messages
+from nodrop.request.unknown_keys import unknown_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ def build_request(
     Raises :class:`nodrop.ConfigurationError` for a wrong option, a result without a call, or a history with nothing to
     send, and :class:`nodrop.UnsupportedContentError` for a block that cannot be sent.
     """
-    if not model.strip():
+    if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError("no model: name one, for example 'mistral-medium-latest'")
+    unknown = unknown_keys(context.messages)
     system = folded_system(context)
     fields = body_fields(options, tool_names=[tool.name for tool in system.tools])
     more = extra_body(options)
@@ -71,7 +73,7 @@ def build_request(
         raise ConfigurationError("nothing to send: the history has no message with content")
     fields = {"model": without_surrogates(model), "messages": messages, **({"tools": tools} if tools else {}), **fields}
     body: dict[str, Any] = checked(fields).model_dump(mode="json")
-    return BuiltRequest(body={**body, **more}, diagnostics=transcript.diagnostics)
+    return BuiltRequest(body={**body, **more}, diagnostics=(*unknown, *transcript.diagnostics))
 
 
 def as_context(
@@ -100,6 +102,8 @@ def as_context(
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in found["loc"])
+    if found["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        raise ConfigurationError(f"{where}: a role is one of system, user, assistant, toolResult")
     raise ConfigurationError(f"{where} is not what the content model has there ({found['type']})")
 
 

@@ -1,0 +1,52 @@
+"""Keys of a history that the content model does not have: a transcript in another form must not lose its content.
+
+A key of the wire's own message form (``tool_calls`` of OpenAI's and Mistral's messages) is an error that names the
+form to give instead. Any other unknown key, one of a newer pi for example, is kept on the message, not sent, and told
+of in a diagnostic, by path and never by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from nodrop.content import AssistantMessage, Diagnostic, Message, OtherBlock, ToolResultMessage, UserMessage
+from nodrop.core.rejections import path_key
+from nodrop.errors import ConfigurationError
+
+_CALLS: Final = "give the calls as nodrop.ToolCall blocks of the content"
+_WIRE_FORM: Final = {
+    "tool_calls": _CALLS,
+    "function_call": _CALLS,
+    "tool_call_id": "give a nodrop.ToolResultMessage, or nodrop.tool_result(call, ...)",
+    "reasoning_content": "give it as nodrop.ThinkingContent in the content",
+    "prefix": "use the option prefix",
+}
+_SHOWN: Final = 20
+
+
+def unknown_keys(messages: Sequence[Message]) -> tuple[Diagnostic, ...]:
+    """One diagnostic with the paths of all unknown keys, or none.
+
+    Raises :class:`nodrop.ConfigurationError` for a key of the wire's message form that holds something.
+    """
+    paths: list[str] = []
+    for place, message in enumerate(messages):
+        for key, value in (message.model_extra or {}).items():
+            if key in _WIRE_FORM and value and key not in type(message).model_fields:  # a result has a tool_call_id
+                raise ConfigurationError(f"messages[{place}].{key} is the wire's form of a message: {_WIRE_FORM[key]}")
+            paths.append(f"messages.{message.role}.{path_key(key)}")
+        paths += _of_blocks(message)
+    if not paths:
+        return ()
+    known = sorted(set(paths))
+    return (Diagnostic(type="unknown_keys_not_sent", details={"paths": known[:_SHOWN], "count": len(paths)}),)
+
+
+def _of_blocks(message: Message) -> Iterator[str]:
+    if not isinstance(message, UserMessage | AssistantMessage | ToolResultMessage) or isinstance(message.content, str):
+        return
+    for block in message.content:
+        if not isinstance(block, OtherBlock):  # that one is refused whole
+            for key in block.model_extra or {}:
+                yield f"messages.{message.role}.content.{block.type}.{path_key(key)}"

@@ -1,0 +1,72 @@
+"""A history in another form, or with keys of another version, loses nothing in silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nodrop.errors import ConfigurationError
+from nodrop.rate_card import RateCard
+from nodrop.request import BuiltRequest, as_context, build_request
+from tests.request.support import MODEL
+
+SECRET = "SECRET-VALUE"
+
+
+def built(*messages: dict[str, Any]) -> BuiltRequest:
+    history: Any = [*messages]
+    return build_request(MODEL, as_context(history), {}, rates=RateCard.default())
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "way_out"),
+    [
+        ("tool_calls", [{"id": "aB3dE5gH7", "function": {"name": "f", "arguments": SECRET}}], "nodrop.ToolCall"),
+        ("function_call", {"name": "f", "arguments": SECRET}, "nodrop.ToolCall"),
+        ("reasoning_content", SECRET, "nodrop.ThinkingContent"),
+        ("prefix", True, "option prefix"),
+        ("tool_call_id", SECRET, "nodrop.tool_result"),
+    ],
+)
+@pytest.mark.parametrize("content", ["I call", ""])
+def test_a_message_in_the_wires_form_is_refused_by_key(key: str, value: object, way_out: str, content: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"messages\[1\]\.{key}") as caught:
+        built({"role": "user", "content": "q"}, {"role": "assistant", "content": content, key: value})
+    assert way_out in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize("empty", [None, [], "", False])
+def test_a_wire_key_that_holds_nothing_is_only_told_of(empty: object) -> None:
+    request = built({"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "tool_calls": empty})
+    assert [note.type for note in request.diagnostics] == ["unknown_keys_not_sent"]
+
+
+def test_other_unknown_keys_are_told_of_by_path() -> None:
+    request = built(
+        {"role": "user", "content": [{"type": "text", "text": "q", "zork": SECRET}], "images": [SECRET]},
+        {"role": "user", "content": "x", "a key that is no name": SECRET},
+    )
+    [note] = request.diagnostics
+    assert note.details is not None
+    assert note.details["count"] == 3
+    assert note.details["paths"] == sorted(
+        ["messages.user.images", "messages.user.content.text.zork", "messages.user.<a key that is no name>"]
+    )
+    assert SECRET not in note.model_dump_json()
+
+
+def test_a_role_that_is_none_names_those_that_are() -> None:
+    with pytest.raises(ConfigurationError, match="system, user, assistant, toolResult"):
+        built({"role": "tool", "content": "42"})
+
+
+def test_a_history_of_ours_has_nothing_to_tell() -> None:
+    assert built({"role": "user", "content": "q"}).diagnostics == ()
+
+
+@pytest.mark.parametrize("model", [None, 5, "", " "])
+def test_a_model_that_is_none_is_a_mistake_of_the_call(model: Any) -> None:
+    with pytest.raises(ConfigurationError, match="no model"):
+        build_request(model, as_context("q"), {}, rates=RateCard.default())
