@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nodrop.core.sinks import WireSink
-from nodrop.errors import ContentRejectedError, NodropError
+from nodrop.errors import ContentRejectedError, NodropError, ServerError
 from nodrop.testing.wire import chunk, completion, encode_item
 from nodrop.wire import ChatCompletionResponse, CompletionChunk
 
@@ -89,3 +89,19 @@ def test_a_stream_without_its_end_marker_says_so() -> None:
     sink.close()
     assert sink.finished
     assert sink.oddities == ["no_done_marker"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"error": {"message": "down", "type": "server_error", "code": 503}},
+        {"object": "error", "message": "down", "raw_status_code": 503},
+    ],
+    ids=["error", "envelope"],
+)
+def test_an_error_beside_the_choices_is_the_error_that_a_chat_raises(beside: dict[str, Any]) -> None:
+    items, error = read(chunk({"content": "a"}), chunk({}) | beside)
+    assert len(items) == 1
+    assert isinstance(error, ServerError)
+    assert (error.status, error.in_stream) == (503, True)
+    assert b"down" in error.body

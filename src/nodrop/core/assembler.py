@@ -7,7 +7,6 @@ it is raised. ``finish`` ends the answer; ``message`` tells what it holds at any
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NoReturn, assert_never
 
@@ -24,10 +23,10 @@ from nodrop.core.decisions import (
 )
 from nodrop.core.fields import FOREIGN
 from nodrop.core.rejections import malformed_frame, path_key, rejected_field, rejected_type, unknown_type
-from nodrop.core.server_errors import error_in_frame
+from nodrop.core.server_errors import ERROR_OBJECTS, error_beside_choices
 from nodrop.core.tool_calls import Fragment
 from nodrop.core.unmapped import UnmappedFields
-from nodrop.core.usage import is_report, priced, read_usage
+from nodrop.core.usage import priced, usage_of
 from nodrop.errors import ServerReportedError, StreamProtocolError, StreamTruncatedError
 from nodrop.events import Event
 from nodrop.rate_card import RateCard
@@ -49,7 +48,6 @@ from nodrop.wire import (
 )
 from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
-_ERROR_OBJECTS: Final = ("error", "Error")
 UnknownFields = Literal["keep", "reject"]
 _NO_CONTENT: Final[tuple[object, ...]] = (None, "", [], {})
 _MESSAGES: Final = ("choices.delta", "choices.message")  # where strings come in pieces; also choices.messages
@@ -91,7 +89,7 @@ class Assembler:
             self._message(choice.delta, "choices[0].delta", "choices.delta", out)
             if choice.finish_reason or choice.logprobs or choice.prompt_logprobs or choice.__pydantic_extra__:
                 self._end_of_choice(choice)
-        if chunk.usage is not None or chunk.__pydantic_extra__ or chunk.object in _ERROR_OBJECTS:
+        if chunk.usage is not None or chunk.__pydantic_extra__ or chunk.object in ERROR_OBJECTS:
             self._beside_choices(chunk)
 
     def whole(self, response: ChatCompletionResponse, out: list[Event]) -> None:
@@ -163,8 +161,8 @@ class Assembler:
             self._response_id = frame.id
         if frame.model:
             self._response_model = frame.model
-        if frame.usage is not None and is_report(frame.usage):
-            self._usage = read_usage(frame.usage)
+        if frame.usage is not None:
+            self._usage = usage_of(frame.usage) or self._usage
 
     def _beside_choices(self, frame: CompletionChunk | ChatCompletionResponse) -> None:
         """What stands beside the choices: fields of the usage that nobody knows, an error of the server, and others."""
@@ -175,13 +173,10 @@ class Assembler:
                 details: PromptTokensDetails | CompletionTokensDetails | None = getattr(usage, key)
                 if details is not None:
                     self._unknown(details.model_extra or {}, f"usage.{key}")
-        extra = frame.model_extra or {}
-        if extra or frame.object in _ERROR_OBJECTS:
-            told: dict[str, Any] = {**extra, "object": frame.object, "id": frame.id, "choices": ()}
-            failure = error_in_frame(told, json.dumps(told).encode())
-            if failure is not None:
-                raise failure
-            self._unknown(extra, "")
+        failure = error_beside_choices(frame)
+        if failure is not None:
+            raise failure
+        self._unknown(frame.model_extra or {}, "")
 
     def _second_candidate(self, number: int) -> NoReturn:
         raise rejected_type("candidate", "second", f"choices[{number}]", SECOND_CANDIDATE)

@@ -60,6 +60,10 @@ _CHUNKS: Final[Mapping[str, type[BaseModel]]] = {
 
 
 def before_culprit(value: JSON, *, whole: bool, every_type: bool) -> tuple[JSON, NodropError | None]:
+    """The frame up to its first culprit, and the error that names it; ``None`` when the choices hold none.
+
+    ``whole``: a completion, with messages in place of deltas. ``every_type``: what only a chat rejects passes.
+    """
     choices = value.get("choices")
     if not isinstance(choices, list):
         return value, None  # absent, or wrong: the models say so

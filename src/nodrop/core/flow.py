@@ -242,7 +242,7 @@ class RequestFlow(Generic[Item]):
         body, end = yield from self._body(_ERROR_BODY_BYTES)
         if end is not END:
             return self._transport_error(end, "while the answer was read")
-        said = read_said(body, status=head.status, content_type="text/html").text
+        said = read_said(body, content_type="text/html").text
         return StreamProtocolError(f"the server answered {head.status} with {said}; check base_url and any proxy")
 
     def _refusal(self, head: Head) -> Generator[Command[Item] | Pour[Item], Reply, NodropError]:

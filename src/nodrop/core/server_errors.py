@@ -30,8 +30,10 @@ from nodrop.errors import (
     ServerReportedError,
     StatusError,
 )
+from nodrop.wire import ChatCompletionResponse, CompletionChunk
 
 JSON = dict[str, Any]
+ERROR_OBJECTS: Final = ("error", "Error")
 OVERFLOW_MARKER: Final = "context_length_exceeded"
 _WORDS: Final = 2000  # characters of the server's text that an error shows at most
 _REQUEST_ID_HEADERS: Final = ("mistral-correlation-id", "x-kong-request-id", "x-request-id")
@@ -112,7 +114,7 @@ def error_from_response(
     ``path`` is the path that was called, shown for a 404; ``now`` is Unix seconds, for a ``retry-after`` date.
     """
     lowered = {name.lower(): value for name, value in headers.items()}
-    said = read_said(body, status=status, content_type=lowered.get("content-type", ""))
+    said = read_said(body, content_type=lowered.get("content-type", ""))
     request_id = said.request_id or request_id_of(lowered)
     if 300 <= status < 400:
         said.text = f"the server redirects to another address; check base_url ({said.text})"
@@ -142,6 +144,15 @@ def error_in_frame(frame: JSON, data: bytes) -> APIError | None:
     error = ServerReportedError(f"the server reported a failure inside the stream: {_labelled(said)}")
     error.request_id = said.request_id
     return error
+
+
+def error_beside_choices(frame: CompletionChunk | ChatCompletionResponse) -> APIError | None:
+    """The error that a frame tells of which the models take: some gateways put one beside the choices."""
+    extra = frame.model_extra or {}
+    if not extra and frame.object not in ERROR_OBJECTS:
+        return None
+    told: JSON = {**extra, "object": frame.object, "id": frame.id, "choices": ()}
+    return error_in_frame(told, json.dumps(told).encode())
 
 
 def _bare_detail(frame: JSON) -> bool:
@@ -198,7 +209,7 @@ def _labelled(said: Said) -> str:
     return f"{said.text} ({', '.join(facts)})" if facts else said.text
 
 
-def read_said(body: bytes, *, status: int, content_type: str) -> Said:
+def read_said(body: bytes, *, content_type: str) -> Said:
     """The words in the body of an HTTP error, whatever its shape."""
     text = BEFORE_DATA.sub("", body.decode("utf-8", "replace")).strip()
     if not text:

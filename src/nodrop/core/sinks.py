@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
-from nodrop.core.server_errors import error_in_frame
+from nodrop.core.server_errors import error_beside_choices, error_in_frame
 from nodrop.core.sse import ServerSentEvent, SSEDecoder
 from nodrop.core.surrogates import without_surrogates
 from nodrop.core.wire_json import Walked, parse, read_chunk, read_whole, walk
@@ -88,7 +88,7 @@ class Sink(ABC, Generic[Item]):
         """The way of nearly every event: one data line, one chunk that the models take."""
         if self.finished or self.error is not None:
             return
-        try:
+        try:  # as _guarded does, spelt out: a context manager for each block costs more
             for data in events:
                 chunk = read_chunk(data)
                 if chunk is None:
@@ -104,13 +104,11 @@ class Sink(ABC, Generic[Item]):
     def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
         if self.finished or self.error is not None:
             return
-        try:  # as _guarded does, spelt out
+        with self._guarded():
             for event in events:
                 self._event(event, out)
                 if self.finished:
                     return
-        except NodropError as error:
-            self.error = error.with_traceback(None)
 
     @contextmanager
     def _guarded(self) -> Generator[None]:
@@ -290,7 +288,8 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
         return []
 
     def _chunk(self, chunk: CompletionChunk, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
-        if chunk.model_extra and (failure := error_in_frame({**chunk.model_extra, "choices": ()}, b"")):
+        failure = error_beside_choices(chunk)
+        if failure is not None:
             raise failure
         self._finish_seen = self._finish_seen or any(choice.finish_reason for choice in chunk.choices or ())
         self._delivered = True

@@ -7,19 +7,18 @@ from nodrop.rate_card import RateCard, cost
 from nodrop.wire import UsageInfo
 
 
-def is_report(usage: UsageInfo | None) -> bool:
+def _is_report(usage: UsageInfo) -> bool:
     """Whether the server reported anything: a usage whose counters are all absent or null is no report."""
-    return usage is not None and any(
-        counter is not None for counter in (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
-    )
+    counters = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
+    return any(counter is not None for counter in counters)
 
 
 def usage_of(report: UsageInfo | None) -> Usage | None:
     """The counters of ``chunk.usage`` at the wire level in the content model's terms; ``None`` when it reports none."""
-    return read_usage(report) if report is not None and is_report(report) else None
+    return _read(report) if report is not None and _is_report(report) else None
 
 
-def read_usage(report: UsageInfo) -> Usage:
+def _read(report: UsageInfo) -> Usage:
     """The counters in pi's terms.
 
     Audio lies outside ``prompt_tokens`` on this API and counts as input. Cached tokens lie inside it; the first of the
