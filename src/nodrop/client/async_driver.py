@@ -43,7 +43,8 @@ from nodrop.core.commands import (
     Settle,
     Wait,
 )
-from nodrop.core.flow import Pour, RequestFlow
+from nodrop.core.flow import RequestFlow
+from nodrop.core.pour import Pour
 from nodrop.errors import ConfigurationError
 
 Item = TypeVar("Item")

@@ -8,7 +8,7 @@ waits, reads or sends itself.
     Send(connect_by, deadline)   Head, or Broken / Expired / ABORTED
     Read(deadline)               bytes, END, or Broken / Expired / ABORTED
     Wait(seconds)                None, or ABORTED
-    Pour(sink)       what is no bytes, or None when the sink has ended; the sink's items are for the consumer
+    Pour(sink)                   what is no bytes, or None when the sink has ended; its items are for the consumer
     Emit(items)                  None; the items are for the consumer
     Settle()                     None; a good end: let the connection be used again if its last bytes are there already
     Drop()                       None; a bad one: close the connection
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from nodrop.core.commands import (
     ABORTED,
@@ -39,6 +39,7 @@ from nodrop.core.commands import (
     Settle,
     Wait,
 )
+from nodrop.core.pour import Pour
 from nodrop.core.retry import GiveUp, RetryPolicy, after_failure
 from nodrop.core.server_errors import error_from_response, read_said, request_id_of
 from nodrop.core.sinks import Sink
@@ -56,6 +57,8 @@ from nodrop.errors import (
 )
 
 Item = TypeVar("Item")
+_Result = TypeVar("_Result")
+Steps: TypeAlias = Generator[Command[Item] | Pour[Item], Reply, _Result]
 _HIDDEN: Final = "[key]"
 _EARLY: Final = 0.02  # a clock that ticks coarsely may wake us this much before the bound
 _ERROR_BODY_BYTES: Final = 1024 * 1024
@@ -95,43 +98,6 @@ class Plan(Generic[Item]):
     secret: str = field(default="", repr=False)
 
 
-class Pour(Generic[Item]):
-    """Read the body into the sink, block by block, until it has ended or what is read is no bytes.
-
-    While a body pours the flow steps aside, for this is the way of every event: a client calls ``due``, reads until
-    ``deadline``, and hands the items that ``take`` gives to the consumer. ``full`` is that of :class:`Read`.
-    """
-
-    __slots__ = ("_clock", "_end", "_events", "_silence", "_sink", "deadline", "full")
-
-    def __init__(self, sink: Sink[Item], clock: Callable[[], float], silence: float, end: float | None) -> None:
-        self.deadline = 0.0
-        self.full = False
-        self._sink = sink
-        self._clock = clock
-        self._silence = silence
-        self._end = end  # of the total timeout
-        self._events = -1
-
-    def due(self) -> None:
-        """Sets the deadline of the next read. Only an event ends a silence: a comment does not."""
-        events = self._sink.events
-        self.full = events != self._events and self._end is None
-        if events != self._events:
-            self._events = events
-            deadline = self._clock() + self._silence
-            self.deadline = deadline if self._end is None else min(deadline, self._end)
-
-    def take(self, block: bytes) -> list[Item]:
-        """The items that ``block`` completes."""
-        return self._sink.feed(block)
-
-    @property
-    def over(self) -> bool:
-        """Whether the sink has ended: nothing more is to be read."""
-        return self._sink.finished or self._sink.error is not None
-
-
 class RequestFlow(Generic[Item]):
     """One request. ``run`` is the generator; ``sink`` is that of the current attempt, ``error`` how it ended.
 
@@ -150,7 +116,7 @@ class RequestFlow(Generic[Item]):
         self._began = plan.clock()
         self._head: Head | None = None
 
-    def run(self) -> Generator[Command[Item] | Pour[Item], Reply, None]:
+    def run(self) -> Steps[Item, None]:
         """The commands of the whole life. Ends after the terminal item was emitted."""
         if self._refused is not None:
             yield from self._fail(self._refused)
@@ -186,7 +152,7 @@ class RequestFlow(Generic[Item]):
                 return
             self.sink = self._plan.new_sink()
 
-    def _attempt(self) -> Generator[Command[Item] | Pour[Item], Reply, NodropError | None]:
+    def _attempt(self) -> Steps[Item, NodropError | None]:
         """One attempt; gives its error, or ``None`` when the answer is whole."""
         plan = self._plan
         self._head = None
@@ -209,7 +175,7 @@ class RequestFlow(Generic[Item]):
             return (yield from self._page(reply))
         return (yield from self._stream())
 
-    def _stream(self) -> Generator[Command[Item] | Pour[Item], Reply, NodropError | None]:
+    def _stream(self) -> Steps[Item, NodropError | None]:
         sink, bounds = self.sink, self._plan.timeouts
         end = None if bounds.total is None else self._began + bounds.total
         reply = yield Pour(sink, self._plan.clock, bounds.silence, end)
@@ -226,7 +192,7 @@ class RequestFlow(Generic[Item]):
             return sink.error
         return self._transport_error(reply, "while the answer was read")
 
-    def _whole_body(self) -> Generator[Command[Item] | Pour[Item], Reply, NodropError | None]:
+    def _whole_body(self) -> Steps[Item, NodropError | None]:
         body, end = yield from self._body(_WHOLE_BODY_BYTES)
         if end is not END:
             return self._transport_error(end, f"while the answer was read, after {len(body)} bytes")
@@ -237,7 +203,7 @@ class RequestFlow(Generic[Item]):
             yield Emit(items)
         return self.sink.error
 
-    def _page(self, head: Head) -> Generator[Command[Item] | Pour[Item], Reply, NodropError]:
+    def _page(self, head: Head) -> Steps[Item, NodropError]:
         """A web page under a 2xx status: a portal or a proxy answered in place of the API."""
         body, end = yield from self._body(_ERROR_BODY_BYTES)
         if end is not END:
@@ -245,14 +211,14 @@ class RequestFlow(Generic[Item]):
         said = read_said(body, content_type="text/html").text
         return StreamProtocolError(f"the server answered {head.status} with {said}; check base_url and any proxy")
 
-    def _refusal(self, head: Head) -> Generator[Command[Item] | Pour[Item], Reply, NodropError]:
+    def _refusal(self, head: Head) -> Steps[Item, NodropError]:
         # A body that broke off or stalled does not hide the status, which is the cause: what came of it is kept.
         body, end = yield from self._body(_ERROR_BODY_BYTES)
         if isinstance(end, Aborted):
             return AbortedError()
         return error_from_response(head.status, head.headers, body, path=self._plan.path, now=self._plan.wall())
 
-    def _body(self, limit: int) -> Generator[Command[Item] | Pour[Item], Reply, tuple[bytes, Reply]]:
+    def _body(self, limit: int) -> Steps[Item, tuple[bytes, Reply]]:
         """The body, at most about ``limit`` bytes of it, and the reply that ended it."""
         pieces: list[bytes] = []
         size = 0
@@ -265,7 +231,7 @@ class RequestFlow(Generic[Item]):
                 return b"".join(pieces), reply
         return b"".join(pieces), END
 
-    def _fail(self, error: NodropError, why: str = "") -> Generator[Command[Item] | Pour[Item], Reply, None]:
+    def _fail(self, error: NodropError, why: str = "") -> Steps[Item, None]:
         if isinstance(error, APIError):
             error.attempts = self.attempts
             if error.request_id is None and self._head is not None:
