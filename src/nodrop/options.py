@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypedDict, get_args
 
 from pydantic import ValidationError
 
-from nodrop.core.rejections import path_key, shown
+from nodrop.core.rejections import place_of, shown
 from nodrop.errors import ConfigurationError
 from nodrop.json_values import json_copy
 from nodrop.structured_output import response_format_for
@@ -129,7 +129,7 @@ def checked(fields: Mapping[str, Any]) -> ChatCompletionRequest:
     # Tools that the caller wrote in the wire's form are those of `server_tools`; see there for their places.
     first, *inner = found["loc"]
     field = "server_tools" if first == "tools" else first
-    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in (field, *inner))
+    where = place_of((field, *inner))
     raise ConfigurationError(
         f"{'option ' if field in NAMES else ''}{where}: {_reason(found['type'], found['msg'], found.get('ctx', {}))}"
     )

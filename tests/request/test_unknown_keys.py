@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nodrop.content import SystemMessage, Tool, UserMessage
 from nodrop.errors import ConfigurationError
 from nodrop.rate_card import RateCard
 from nodrop.request import BuiltRequest, as_context, build_request
@@ -55,6 +56,22 @@ def test_other_unknown_keys_are_told_of_by_path() -> None:
         ["messages.user.images", "messages.user.content.text.zork", "messages.user.<a key that is no name>"]
     )
     assert SECRET not in note.model_dump_json()
+
+
+def test_unknown_keys_of_a_system_message_and_of_a_tool_are_told_of() -> None:
+    context = as_context(
+        [SystemMessage.model_validate({"content": [{"type": "text", "text": "s", "cache": SECRET}]})],
+        tools=[Tool.model_validate({"name": "f", "strict": True})],
+    ).append(UserMessage(content="q"))
+    [note] = build_request(MODEL, context, {}, rates=RateCard.default()).diagnostics
+    assert note.details == {"paths": ["messages.system.content.text.cache", "tools.strict"], "count": 2}
+
+
+def test_what_is_no_message_in_a_context_is_a_mistake_of_the_call_and_not_quoted() -> None:
+    history: Any = as_context("q").append(SECRET)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"messages\.1") as caught:
+        build_request(MODEL, as_context(history), {}, rates=RateCard.default())
+    assert SECRET not in str(caught.value)
 
 
 def test_a_role_that_is_none_names_those_that_are() -> None:

@@ -6,6 +6,7 @@ Names come from the wire, so they are bounded before they are shown: a payload i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from nodrop.core.decisions import Decision
@@ -31,6 +32,11 @@ def shown(name: object) -> str:
 def path_key(name: str) -> str:
     """A key from the wire, fit to stand in a path."""
     return name if _A_NAME.fullmatch(name) else "<a key that is no name>"
+
+
+def place_of(location: Iterable[int | str]) -> str:
+    """The location of a validation error as a path, for example ``messages.0.content``."""
+    return ".".join(path_key(step) if isinstance(step, str) else str(step) for step in location)
 
 
 def json_kind(value: object) -> str:

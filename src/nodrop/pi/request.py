@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from nodrop.content import Message
-from nodrop.core.rejections import path_key
+from nodrop.core.rejections import place_of
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import ConfigurationError
 
@@ -78,6 +78,6 @@ def read_request(body: bytes) -> PiRequest:
         raise ConfigurationError(_DEPTH) from None
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in found["loc"])
+    where = place_of(found["loc"])
     reason = "is nothing that pi 1.4.0 sends" if found["type"] == "extra_forbidden" else f"is wrong ({found['type']})"
     raise ConfigurationError(f"{where or 'the body'} {reason}")

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from nodrop.content import Context, Diagnostic, Message, SystemMessage, Tool, UserMessage
-from nodrop.core.rejections import path_key
+from nodrop.core.rejections import place_of
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import ConfigurationError
 from nodrop.options import RequestOptions, body_fields, checked, extra_body, flag, given, server_tools
@@ -53,8 +53,8 @@ def build_request(
     """
     if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError("no model: name one, for example 'mistral-medium-latest'")
-    unknown = unknown_keys(context.messages)
     system = folded_system(context)
+    unknown = unknown_keys(context.messages, system.tools)
     fields = body_fields(options, tool_names=[tool.name for tool in system.tools])
     more = extra_body(options)
     tools = [wire_tool(tool) for tool in system.tools] + server_tools(options)
@@ -88,29 +88,25 @@ def as_context(
     :class:`nodrop.ConfigurationError` when a context has a system prompt of its own beside ``system_prompt``, and when
     a message is none.
     """
+    messages: object = value
+    own_tools: Sequence[Tool] = ()
     if isinstance(value, Context):
-        return _completed(value, system_prompt, tools)
-    messages: object = [UserMessage(content=value)] if isinstance(value, str) else value
+        messages, own_tools = value.messages, value.tools
+        if system_prompt is not None and value.messages and isinstance(value.messages[0], SystemMessage):
+            raise ConfigurationError("the context has a system prompt already; give one or the other")
+    elif isinstance(value, str):
+        messages = [UserMessage(content=value)]
     if not isinstance(messages, list | tuple):
         raise ConfigurationError(
             f"what to send must be a string, a list of messages, or a Context, not a Python {type(value).__name__}"
         )
     try:
         return Context.model_validate(
-            {"messages": [*messages], "tools": [*(tools or ())], "system_prompt": system_prompt}  # pyright: ignore[reportUnknownArgumentType]
+            {"messages": [*messages], "tools": [*own_tools, *(tools or ())], "system_prompt": system_prompt}  # pyright: ignore[reportUnknownArgumentType]
         )
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(path_key(part) if isinstance(part, str) else str(part) for part in found["loc"])
+    where = place_of(found["loc"])
     if found["type"] in ("union_tag_invalid", "union_tag_not_found"):
         raise ConfigurationError(f"{where}: a role is one of system, user, assistant, toolResult")
     raise ConfigurationError(f"{where} is not what the content model has there ({found['type']})")
-
-
-def _completed(context: Context, system_prompt: str | None, tools: Sequence[Tool] | None) -> Context:
-    messages = context.messages
-    if system_prompt is not None:
-        if messages and isinstance(messages[0], SystemMessage):
-            raise ConfigurationError("the context has a system prompt already; give one or the other")
-        messages = [SystemMessage(content=system_prompt), *messages]
-    return context.model_copy(update={"messages": [*messages], "tools": [*context.tools, *(tools or ())]})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from nodrop.content import AssistantMessage, Diagnostic, Message, OtherBlock, ToolResultMessage, UserMessage
+from nodrop.content import Diagnostic, Message, OtherBlock, Tool
 from nodrop.core.rejections import path_key
 from nodrop.errors import ConfigurationError
 
@@ -25,7 +25,7 @@ _WIRE_FORM: Final = {
 _SHOWN: Final = 20
 
 
-def unknown_keys(messages: Sequence[Message]) -> tuple[Diagnostic, ...]:
+def unknown_keys(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[Diagnostic, ...]:
     """One diagnostic with the paths of all unknown keys, or none.
 
     Raises :class:`nodrop.ConfigurationError` for a key of the wire's message form that holds something.
@@ -37,6 +37,7 @@ def unknown_keys(messages: Sequence[Message]) -> tuple[Diagnostic, ...]:
                 raise ConfigurationError(f"messages[{place}].{key} is the wire's form of a message: {_WIRE_FORM[key]}")
             paths.append(f"messages.{message.role}.{path_key(key)}")
         paths += _of_blocks(message)
+    paths += [f"tools.{path_key(key)}" for tool in tools for key in tool.model_extra or {}]
     if not paths:
         return ()
     known = sorted(set(paths))
@@ -44,7 +45,7 @@ def unknown_keys(messages: Sequence[Message]) -> tuple[Diagnostic, ...]:
 
 
 def _of_blocks(message: Message) -> Iterator[str]:
-    if not isinstance(message, UserMessage | AssistantMessage | ToolResultMessage) or isinstance(message.content, str):
+    if isinstance(message.content, str):
         return
     for block in message.content:
         if not isinstance(block, OtherBlock):  # that one is refused whole
