@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Final
+
+import httpx
 
 from nodrop.cli.ask import ask
 from nodrop.cli.screen import Screen
@@ -28,16 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Shows a chat, or a document query."""
-    os.environ["NO_PROXY"] = "127.0.0.1"  # a proxy of this machine must not stand before its own loopback
-    return _ask(arguments) if arguments.what == "ask" else _chat(arguments)
+    # A proxy of this machine must not stand before its own loopback.
+    with httpx.Client(trust_env=False) as http:
+        return _ask(arguments, http) if arguments.what == "ask" else _chat(arguments, http)
 
 
-def _ask(arguments: argparse.Namespace) -> int:
+def _ask(arguments: argparse.Namespace, http: httpx.Client) -> int:
     """Asks the demo library. Status 0 when the answer cites a source."""
     screen = Screen(as_json=arguments.json)
     libraries = DocumentLibraries.demo(delay=0.0 if arguments.fast else demo.DELAY)
     server = MistralServer(handler=libraries.answer)
-    with server, Client(api_key=server.api_key, base_url=server.url) as client:
+    with server, Client(api_key=server.api_key, base_url=server.url, http_client=http) as client:
         screen.line(f"An embedded Mistral (a simulator that matches keywords) answers on {server.url}.\n", dim=True)
         screen.line(f"> {_QUESTION}")
         query = DocumentQuery(client, library_ids=[DEMO_LIBRARY_ID], model=demo.MODEL, streaming=True)
@@ -48,11 +50,12 @@ def _ask(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _chat(arguments: argparse.Namespace) -> int:
+def _chat(arguments: argparse.Namespace, http: httpx.Client) -> int:
     """Shows both scripted answers. Status 0 when the first is done and the second is rejected, as it must be."""
     screen = Screen(as_json=arguments.json)
     tool = Tool(name=demo.TOOL_NAME, description=demo.TOOL_DESCRIPTION, parameters=demo.TOOL_PARAMETERS)
-    with MistralServer() as server, Client(api_key=server.api_key, base_url=server.url) as client:
+    server = MistralServer()
+    with server, Client(api_key=server.api_key, base_url=server.url, http_client=http) as client:
         server.enqueue(*demo.replies(**({"delay": 0.0} if arguments.fast else {})))
         screen.line(f"An embedded Mistral (a simulator, scripted) answers on {server.url}.\n", dim=True)
         screen.line(f"> {demo.PROMPT}")
