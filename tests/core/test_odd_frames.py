@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from nodrop.core.sinks import WireSink
 from nodrop.errors import APIError, ContentRejectedError, StreamProtocolError
 from nodrop.testing.wire import (
     call_part,
@@ -231,3 +232,73 @@ def test_rejected_unknown_fields_hide_a_payload_in_the_place_of_a_name(place: st
     assert kept.error is None
     assert MARK in kept.message.model_dump_json(by_alias=True)  # on unmapped, on purpose
     assert MARK not in repr(kept.message.diagnostics)
+
+
+def repeating(path: str, first: object, second: object) -> bytes:
+    """A chunk in which the key at ``path`` stands twice."""
+    whole: Any = text("b") | {"usage": {"prompt_tokens": 1}}
+    *steps, key = path.split("/")
+    place = whole
+    for step in steps:
+        place = place[int(step) if step.isdigit() else step]
+    place[key] = "TWICE"
+    pair = b",".join(b'"%b":%b' % (key.encode(), encode_json(value)) for value in (first, second))
+    return encode_json(whole).replace(b'"%b":"TWICE"' % key.encode(), pair)
+
+
+REPEATED: dict[str, tuple[str, object, object]] = {
+    "choices/0/delta/content": ("choices[0].delta.content", SECRET, "b"),
+    "choices/0/delta": ("choices[0].delta", {"content": SECRET}, {"content": "b"}),
+    "choices/0/delta/note": ("choices[0].delta.note", True, 1),
+    "choices": ("choices", [], text("b")["choices"]),
+    "usage/prompt_tokens": ("usage.prompt_tokens", 1, 2),
+    "note": ("note", {"a": [1, {"b": SECRET}]}, {"a": [1, {"b": "c"}]}),
+}
+
+
+@pytest.mark.parametrize(("path", "wanted"), REPEATED.items(), ids=REPEATED.keys())
+def test_a_key_that_stands_twice_with_different_values_is_an_error(
+    path: str, wanted: tuple[str, object, object]
+) -> None:
+    named, first, second = wanted
+    outcome = run(text("a"), repeating(path, first, second).decode(), text("never"), finish())
+    assert isinstance(outcome.error, StreamProtocolError)
+    assert f"{named}: this key stands twice" in str(outcome.error)
+    assert outcome.text == "ab"
+    check_hidden(outcome)
+
+
+@pytest.mark.parametrize("path", REPEATED)
+def test_a_key_that_stands_twice_with_the_same_value_is_a_note(path: str) -> None:
+    same = REPEATED[path][2]
+    outcome = run(text("a"), repeating(path, same, same).decode(), finish())
+    assert outcome.error is None
+    assert outcome.text == "ab"
+    assert "repeated_key" in outcome.notes
+
+
+def test_keys_that_stand_twice_are_found_behind_an_escape_and_inside_lists() -> None:
+    escaped = encode_json(text("b")).replace(b'"content":', b'"\\u0063ontent":"x","content":')
+    assert "choices[0].delta.content: this key" in str(run(escaped.decode()).error)
+    item = encode_json(chunk({"content": [text_part("b")]})).replace(b'"text":"b"', b'"text":"x","text":"b"')
+    assert "choices[0].delta.content[0].text: this key" in str(run(item.decode()).error)
+
+
+def test_of_two_repeated_keys_the_one_that_differs_is_named() -> None:
+    data = encode_json(text("b")).replace(b"{", b'{"p":"x","p":"x",', 1).replace(b'"model":', b'"model":"x","model":')
+    outcome = run(data.decode())
+    assert "at model: this key" in str(outcome.error)
+    assert outcome.notes == []
+
+
+def test_a_key_that_stands_twice_in_a_whole_completion_is_an_error() -> None:
+    body = encode_json(completion("b")).replace(b'"content":"b"', b'"content":"x","content":"b"')
+    assert "choices[0].message.content: this key" in str(run_whole(body).error)
+    same = body.replace(b'"x"', b'"b"')
+    assert run_whole(same).notes == ["repeated_key"]
+
+
+def test_the_wire_level_does_not_lose_the_first_of_two_values() -> None:
+    sink = WireSink(max_event_bytes=10_000)
+    assert sink.feed(b"data: " + repeating("choices/0/delta/content", "x", "b") + b"\n\n") == []
+    assert "choices[0].delta.content: this key" in str(sink.error)

@@ -39,6 +39,14 @@ def place_of(location: Iterable[int | str]) -> str:
     return ".".join(path_key(step) if isinstance(step, str) else str(step) for step in location)
 
 
+def path_of(steps: Iterable[int | str]) -> str:
+    """Steps into parsed JSON as a path, for example ``choices[0].delta``."""
+    path = ""
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{path_key(step)}" if path else path_key(step)
+    return path
+
+
 def json_kind(value: object) -> str:
     """What a JSON value is, in JSON's words and without the value."""
     match value:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
+from nodrop.core.repeats import Repeats
 from nodrop.core.server_errors import error_beside_choices, error_in_frame
 from nodrop.core.sse import ServerSentEvent, SSEDecoder
 from nodrop.core.surrogates import without_surrogates
@@ -90,14 +91,11 @@ class Sink(ABC, Generic[Item]):
             return
         try:  # as _guarded does, spelt out: a context manager for each block costs more
             for data in events:
-                chunk = read_chunk(data)
-                if chunk is None:
-                    self._event(ServerSentEvent(data), out)
+                self.events += 1
+                if not self._read(data, out):
+                    self._unread(ServerSentEvent(data), out)
                     if self.finished:
                         return
-                else:
-                    self.events += 1
-                    self._chunk(chunk, out)
         except NodropError as error:
             self.error = error.with_traceback(None)
 
@@ -119,17 +117,18 @@ class Sink(ABC, Generic[Item]):
 
     def _event(self, event: ServerSentEvent, out: list[Item]) -> None:
         self.events += 1
-        data = event.data
-        chunk = read_chunk(data) if event.event != "error" else None
-        if chunk is not None:
-            self._chunk(chunk, out)
-        elif data.strip() == DONE_MARKER:
+        if event.event == "error" or not self._read(event.data, out):
+            self._unread(event, out)
+
+    def _unread(self, event: ServerSentEvent, out: list[Item]) -> None:
+        """An event that the fast path refused, or must not read."""
+        data = event.data.strip()
+        if data == DONE_MARKER:
             self._end(out, done_marker=True)
-        elif data.strip():  # an event with empty data carries nothing
+        elif data:  # an event with empty data carries nothing
             self._odd(event, out)
 
     def _odd(self, event: ServerSentEvent, out: list[Item]) -> None:
-        """An event that the fast path refused."""
         if event.cut and not _is_json(event.data):
             self._cut_tail = event.data
             return
@@ -169,7 +168,9 @@ class Sink(ABC, Generic[Item]):
         """Whether content was given out: then the request must not be sent again."""
 
     @abstractmethod
-    def _chunk(self, chunk: CompletionChunk, out: list[Item]) -> None: ...
+    def _read(self, data: bytes, out: list[Item]) -> bool:
+        """The fast path for the data of an event: whether it could be read so."""
+
     @abstractmethod
     def _response(self, response: ChatCompletionResponse, out: list[Item]) -> None: ...
     @abstractmethod
@@ -200,12 +201,14 @@ class MessageSink(Sink[Event]):
         super().__init__(max_event_bytes=max_event_bytes)
         self._facts: dict[str, Any] = {}
         self._assembler = Assembler(model=model, rates=rates, now=now, unknown_fields=unknown_fields)
+        self._blocks = self._assembler.blocks
+        self._repeats = Repeats()
         self._stop_reason: Literal["stop", "length", "toolUse"] | None = None
         self._final: AssistantMessage | None = None
 
     @property
     def delivered(self) -> bool:
-        return bool(self._assembler.blocks)
+        return bool(self._blocks)
 
     def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
         self._facts = {"request_id": request_id, "rate_limit": rate_limits(headers)}
@@ -228,14 +231,24 @@ class MessageSink(Sink[Event]):
     def failed(self, error: NodropError) -> list[Event]:
         reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
         held_back: list[Event] = []
-        self._assembler.blocks.settle(held_back)
+        self._blocks.settle(held_back)
         self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
         if isinstance(error, APIError | AbortedError | UnsupportedContentError):
             error.partial = self._final
         return [*held_back, Failed(reason, self._final, error)]
 
-    def _chunk(self, chunk: CompletionChunk, out: list[Event]) -> None:
+    def _read(self, data: bytes, out: list[Event]) -> bool:
+        text = self._repeats.text(data)
+        if text is not None:
+            (self._blocks.thought if self._repeats.thinking else self._blocks.text)(text, out)
+            return True
+        chunk = read_chunk(data)
+        if chunk is None:
+            return False
+        before = len(out)
         self._assembler.chunk(chunk, out)
+        self._repeats.learn(chunk, out[before:])
+        return True
 
     def _response(self, response: ChatCompletionResponse, out: list[Event]) -> None:
         self._assembler.whole(response, out)
@@ -244,7 +257,7 @@ class MessageSink(Sink[Event]):
         for oddity in walked.oddities:
             self.note(oddity)
         if walked.lone_surrogates:
-            self._assembler.blocks.lone_surrogates = True
+            self._blocks.lone_surrogates = True
         if isinstance(walked.chunk, CompletionChunk):
             self._assembler.chunk(walked.chunk, out)
         elif walked.chunk is not None:
@@ -286,6 +299,13 @@ class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
 
     def failed(self, error: NodropError) -> list[CompletionChunk | ChatCompletionResponse]:
         return []
+
+    def _read(self, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> bool:
+        chunk = read_chunk(data)
+        if chunk is None:
+            return False
+        self._chunk(chunk, out)
+        return True
 
     def _chunk(self, chunk: CompletionChunk, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
         failure = error_beside_choices(chunk)

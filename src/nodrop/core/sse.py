@@ -59,18 +59,20 @@ class SSEDecoder:
         self._event = ""
         self._unframed: list[bytes] = []
         self._depth = 0  # of open brackets in it
+        self._between = True  # the next byte begins an event
 
     def plain(self, block: bytes) -> list[bytes] | None:
         """The data of a block that is nothing but whole events of one ``data: `` line each, which is Mistral's form.
 
         ``None`` for any other block, and inside an event: :meth:`feed` looks at every rule, line by line.
         """
-        if not block.startswith(b"data: ") or not block.endswith(b"\n\n") or len(block) > self._max:
+        if not self._between or not block.startswith(b"data: ") or not block.endswith(b"\n\n") or b"\r" in block:
             return None
-        if self._line or self._data or self._unframed or self._after_cr or self._event or self._head or b"\r" in block:
+        size = len(block)
+        if size > self._max:
             return None
         self._head = None  # no byte order mark
-        if block.find(b"\n") == len(block) - 2:
+        if block.find(b"\n") == size - 2:
             return [block[6:-2]]
         events = block[:-2].split(b"\n\n")
         if block.count(b"\n") != 2 * len(events) or not all(event.startswith(b"data: ") for event in events):
@@ -79,14 +81,18 @@ class SSEDecoder:
 
     def feed(self, block: bytes) -> Iterator[ServerSentEvent]:
         """The events that end in ``block``, one by one, so that those before an oversized one are given out."""
+        self._between = False
         if self._head is not None:
             block = self._without_bom(block)
         if self._after_cr and block:
             self._after_cr = False
             if block[:1] == b"\n":  # the second half of a CRLF that was cut in two
                 block = block[1:]
-        if not block:
-            return
+        if block:
+            yield from self._whole_lines(block)
+        self._between = not self.pending and not self._after_cr and not self._event
+
+    def _whole_lines(self, block: bytes) -> Iterator[ServerSentEvent]:
         if block.endswith(b"\r"):
             self._after_cr = True
         *lines, rest = _LINE_END.split(block)

@@ -16,11 +16,8 @@ from typing import Any, Final, NamedTuple, cast
 from pydantic import ValidationError
 
 from nodrop.core.culprits import before_culprit
-from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
-from nodrop.core.rejections import (
-    json_kind,
-    malformed_frame,
-)
+from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, first_repeat, has_repeats, is_nested_deeper, object_of
+from nodrop.core.rejections import json_kind, malformed_frame, path_of
 from nodrop.core.server_errors import error_in_frame
 from nodrop.core.shapes import validated
 from nodrop.core.surrogates import without_surrogates
@@ -55,19 +52,19 @@ def read_chunk(data: bytes) -> CompletionChunk | None:
     try:
         # What model_validate_json calls, without its own frame: this runs for every event.
         chunk: CompletionChunk = CompletionChunk.__pydantic_validator__.validate_json(data, strict=True)
-        return chunk
     except ValidationError:
         return None
+    return None if has_repeats(data) else chunk
 
 
-def read_whole(data: bytes) -> ChatCompletionResponse | None:
+def read_whole(body: bytes) -> ChatCompletionResponse | None:
     """The fast path for a whole completion. A choice without any message is none: a chunk, say, in place of a body."""
     try:
-        response = ChatCompletionResponse.model_validate_json(data, strict=True)
+        response = ChatCompletionResponse.model_validate_json(body, strict=True)
     except ValidationError:
         return None
     has_message = all({"message", "messages"} & choice.model_fields_set for choice in response.choices)
-    return response if has_message else None
+    return response if has_message and not has_repeats(body) else None
 
 
 def parse(data: bytes) -> tuple[object, list[str]]:
@@ -83,7 +80,7 @@ def parse(data: bytes) -> tuple[object, list[str]]:
         text = data.decode("utf-8", "replace")
     fault: str
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(text, object_pairs_hook=object_of)
         if not is_nested_deeper(value, MAX_DEPTH):
             return value, oddities
         fault = "it is nested too deeply"
@@ -109,6 +106,12 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     value, oddities = parse(data)
     if not isinstance(value, dict):
         raise malformed_frame("", f"it is {json_kind(value)}, not an object")
+    repeat = first_repeat(cast(JSON, value))
+    twice: NodropError | None = None
+    if repeat is not None and repeat.differs:
+        twice = malformed_frame(path_of(repeat.steps), "this key stands twice in one object, with different values")
+    elif repeat is not None:
+        oddities.append("repeated_key")
     raw = cast(JSON, value)
     clean: JSON = without_surrogates(raw)
     failure = error_in_frame(clean, data)
@@ -122,7 +125,7 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     chunk, fault = validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
     if chunk is not None and lone:
         _restore_surrogates(chunk, raw)
-    return Walked(chunk, failure or culprit or fault, oddities, lone)
+    return Walked(chunk, failure or culprit or fault or twice, oddities, lone)
 
 
 def _is_whole(value: JSON, *, body: bool) -> bool:
