@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from server import ONE_A_PACKET, ONE_A_READ
+from server import ONE_A_PACKET, ONE_A_READ, VARIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,8 @@ class Server:
 
 
 @contextmanager
-def serving(pacing: str) -> Iterator[Server]:
-    command = [sys.executable, str(HERE / "server.py"), pacing]
+def serving(*how: str) -> Iterator[Server]:
+    command = [sys.executable, str(HERE / "server.py"), *how]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Server(process)
         assert process.stdin is not None
@@ -141,6 +141,20 @@ def compare(pacing: str, rounds: int, events: int, pythons: dict[str, str], repo
         report.figure(f"{pacing} {way}: mistralai / floor", f"{median_ratio(mistralai, floor):.2f}")
 
 
+def without_repeats(rounds: int, events: int, report: Report) -> None:
+    """What nodrop costs where no event repeats the one before: nothing is spared then."""
+    runs: dict[str, list[Run]] = {f"{who}-{way}": [] for way in WAYS for who in ("floor", "nodrop")}
+    with serving(ONE_A_PACKET, VARIED) as server:
+        for _ in range(rounds):
+            for name, of_name in runs.items():
+                of_name.append(run(server, name, events, sys.executable))
+    print(f"\nno event repeats the one before ({ONE_A_PACKET}): medians of {rounds} interleaved rounds")
+    for name, of_name in runs.items():
+        report.figure(name, f"{median(of_name):.1f} µs")
+    for way in WAYS:
+        report.figure(f"{way}: nodrop / floor", f"{median_ratio(runs[f'nodrop-{way}'], runs[f'floor-{way}']):.2f}")
+
+
 def linearity(rounds: int, lengths: tuple[int, ...], report: Report) -> None:
     runs: dict[str, list[Run]] = {f"{way} {length:,}": [] for way in WAYS for length in lengths}
     with serving(ONE_A_PACKET) as server:
@@ -174,6 +188,7 @@ def main() -> int:
     report = Report()
     for pacing in (ONE_A_PACKET, ONE_A_READ):
         compare(pacing, rounds, events, pythons, report)
+    without_repeats(rounds, events, report)
     linearity(rounds, lengths, report)
     if "mistralai" not in pythons:
         print("\nthe official client was left out, so its target was not checked")

@@ -1,8 +1,8 @@
 """A Mistral stand-in that streams N small text deltas over loopback, one event a packet.
 
-A process of its own, so that its work is not in a client's CPU time: ``python benchmarks/server.py PACING`` prints
-``{"port": ...}``, then one line ``{"events": ..., "packets": ...}`` for each stream, and ends with its standard input.
-The prompt of a request is the number of events to stream, so that every client can ask with its ordinary call.
+A process of its own, so that its work is not in a client's CPU time: ``python benchmarks/server.py PACING [varied]``
+prints ``{"port": ...}``, then one line ``{"events": ..., "packets": ...}`` for each stream, and ends with its standard
+input. The prompt of a request is the number of events to stream, so that every client can ask with its ordinary call.
 
 Every event is one HTTP chunk in one ``send`` with TCP_NODELAY. That alone does not make it a packet: the kernel joins
 what it cannot send at once (2,000 events went out in 20 to 230 packets). So the server waits, in one of two ways, since
@@ -12,6 +12,8 @@ what a client pays for an event depends on how many it finds waiting:
   still reads several events at once.
 - ``one-a-read``: until the client has read the event, as when a model is slower than the client. The kernel is asked
   for the length of the client's receive queue (``NETLINK_SOCK_DIAG``).
+
+With ``varied`` no event has the bytes of the one before around its word: ``created`` goes back and forth.
 
 Both are Linux. The packets are counted by the kernel, and printed.
 """
@@ -31,18 +33,21 @@ if TYPE_CHECKING:
 
 POLL = 0.000_02
 ONE_A_PACKET, ONE_A_READ = "one-a-packet", "one-a-read"
+VARIED = "varied"
 
 _CREATED = 1_764_460_800
 _WORDS = (" the", " answer", " grows", " word", " by", " word", ",", " and", " nothing", " is", " lost", ".")
 
 
-def event(delta: dict[str, str], finish: str | None = None, usage: dict[str, int] | None = None) -> bytes:
+def event(
+    delta: dict[str, str], finish: str | None = None, usage: dict[str, int] | None = None, *, created: int = _CREATED
+) -> bytes:
     """One server-sent event in the shape of Mistral's own: 230 bytes or so."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     chunk: dict[str, object] = {
         "id": "7b1f1c2b0f5a4e0c9a3c5d8e2f6a7b90",
         "object": "chat.completion.chunk",
-        "created": _CREATED,
+        "created": created,
         "model": "mistral-small-latest",
         "choices": [choice],
     }
@@ -96,22 +101,22 @@ def tcp_info(connection: socket.socket, offset: int) -> int:
     return int.from_bytes(info[offset : offset + 4], sys.byteorder)
 
 
-def serve_connection(connection: socket.socket, pacing: str) -> None:
+def serve_connection(connection: socket.socket, pacing: str, *, varied: bool) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     queue = ReceiveQueue(connection) if pacing == ONE_A_READ else None
     with connection, connection.makefile("rb") as reader:
         try:
             while (request := read_request(reader)) is not None:
-                answer(connection, int(prompt(request)), queue)
+                answer(connection, int(prompt(request)), queue, varied=varied)
         except ConnectionError:
             return  # a client that hangs up after [DONE] leaves the end of the body unread
 
 
-def answer(connection: socket.socket, events: int, queue: ReceiveQueue | None) -> None:
+def answer(connection: socket.socket, events: int, queue: ReceiveQueue | None, *, varied: bool) -> None:
     before = packets_sent(connection)
     try:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-        for body in stream(events):
+        for body in stream(events, varied=varied):
             connection.sendall(http_chunk(body))
             while not_sent(connection) or (queue is not None and queue.unread()):
                 time.sleep(POLL)  # a busy wait would take the second processor from the client's kernel work
@@ -121,9 +126,9 @@ def answer(connection: socket.socket, events: int, queue: ReceiveQueue | None) -
     connection.sendall(b"0\r\n\r\n")
 
 
-def stream(events: int) -> Iterator[bytes]:
+def stream(events: int, *, varied: bool = False) -> Iterator[bytes]:
     yield event({"role": "assistant", "content": ""})
-    pieces = [event({"content": word}) for word in _WORDS]
+    pieces = [event({"content": word}, created=_CREATED + place % 2 * varied) for place, word in enumerate(_WORDS)]
     for index in range(events):
         yield pieces[index % len(pieces)]
     usage = {"prompt_tokens": 5, "completion_tokens": events, "total_tokens": events + 5}
@@ -149,15 +154,17 @@ def prompt(request: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    pacing = sys.argv[1]
-    if pacing not in (ONE_A_PACKET, ONE_A_READ):
-        sys.exit(f"unknown pacing {pacing!r}; expected {ONE_A_PACKET} or {ONE_A_READ}")
+    pacing, *more = sys.argv[1:]
+    if pacing not in (ONE_A_PACKET, ONE_A_READ) or more not in ([], [VARIED]):
+        sys.exit(f"expected {ONE_A_PACKET} or {ONE_A_READ}, and {VARIED} or nothing")
     listener = socket.create_server(("127.0.0.1", 0))
+
+    varied = {"varied": more == [VARIED]}
 
     def accept() -> None:
         while True:
             connection, _ = listener.accept()
-            threading.Thread(target=serve_connection, args=(connection, pacing), daemon=True).start()
+            threading.Thread(target=serve_connection, args=(connection, pacing), kwargs=varied, daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
