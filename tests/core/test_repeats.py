@@ -113,7 +113,7 @@ def without_repeats(blocks: list[bytes], **options: Any) -> Outcome:
     """Each event goes the whole way."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Repeats, "text", lambda *_: None)
-        patch.setattr(Repeats, "learn", lambda *_: None)
+        patch.setattr(Repeats, "mapped", lambda *_: None)
         return run_blocks(blocks, **options)
 
 
@@ -176,7 +176,9 @@ def test_mistrals_events_are_repeats_from_the_third_on(
     events = [block(encode_json(of(word, number))) for number, word in enumerate(words)]
     outcome = run_blocks([*events, *END], model="m")
     assert outcome.text + outcome.thinking == "".join(words)
-    assert len(whole_ways) == 2 + 2  # the first opens the block, the second is learnt; then the finish and [DONE]
+    assert (
+        len(whole_ways) == 2 + 2
+    )  # the first opens the block, the second is compared with; then the finish and [DONE]
 
 
 def test_repeats_in_one_block_and_in_many(whole_ways: list[bytes]) -> None:

@@ -15,7 +15,6 @@ Whatever does not fit takes the whole way, and is what the next event is compare
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from pydantic import BaseModel
@@ -36,48 +35,52 @@ _TEXT: Final = frozenset({"type", "text"})
 
 
 class Repeats:
-    """Of one stream. Ask ``text`` first; an event that it does not know is mapped the whole way, then learnt.
+    """Of one stream. Ask ``text`` first; for what it does not know tell ``mapped`` what became of it.
 
-    ``thinking`` tells which kind of text the last one was.
+    ``thinking`` tells which kind of text the last one was. State: the last event's bytes around its strings that vary,
+    what the whole way made of it until that is judged, and then the place of the text among the strings.
     """
 
-    __slots__ = ("_frame", "_place", "_strings", "_tried", "thinking")
+    __slots__ = ("_chunk", "_delta", "_frame", "_place", "_strings", "thinking")
 
     def __init__(self) -> None:
         self.thinking = False
-        self._frame: list[bytes] | None = None  # of the last event: its bytes without the strings that vary
-        self._place = 0  # of the text among these strings
-        self._tried: list[bytes] = []
+        self._frame: list[bytes] = []
         self._strings: list[bytes] = []
+        self._chunk: CompletionChunk | None = None
+        self._delta: Event | None = None
+        self._place: int | None = None
 
     def text(self, data: bytes) -> str | None:
         """The text of an event that repeats the last one; ``None`` for any other, which is the last one from now on."""
-        if len(data) > _MAX_BYTES:
-            self._frame = None
-            self._tried = self._strings = []
-            return None
-        pieces = _VARIES.split(data)
+        pieces = _VARIES.split(data) if len(data) <= _MAX_BYTES else []
         strings = pieces[2::3]
         del pieces[2::3]
         if pieces == self._frame:
-            text = _decoded(strings[self._place])
-            if text is not None and (len(strings) == 1 or self._are_padding(strings)):
-                return text
-        self._frame = None
-        self._tried, self._strings = pieces, strings
+            if self._chunk is not None:
+                self._place = self._judged(self._chunk)
+                self._chunk = None
+            if self._place is not None:
+                text = _decoded(strings[self._place])
+                if text is not None and (len(strings) == 1 or self._are_padding(strings)):
+                    return text
+        self._frame, self._strings = pieces, strings
+        self._chunk = self._place = None
         return None
 
-    def learn(self, chunk: CompletionChunk, events: Sequence[Event]) -> None:
-        """The event that ``text`` did not know, and what it became."""
-        if len(events) != 1:
-            return
-        event = events[0]
-        if not isinstance(event, TextDelta | ThinkingDelta) or not _brings_only_text(chunk):
-            return
-        for place, (key, string) in enumerate(zip(self._tried[1::2], self._strings, strict=True)):
-            if not key.startswith(b'"p"') and _decoded(string) == event.delta:
-                self._frame, self._place = self._tried, place
-                self.thinking = isinstance(event, ThinkingDelta)
+    def mapped(self, chunk: CompletionChunk, delta: Event | None) -> None:
+        """The last event, and the one event that it became; ``None`` when it became none, or more."""
+        self._chunk, self._delta = chunk, delta
+
+    def _judged(self, chunk: CompletionChunk) -> int | None:
+        """The place of the text in the last event, if text was all that it brought. Asked when it comes again."""
+        delta = self._delta
+        if not isinstance(delta, (TextDelta, ThinkingDelta)) or not _brings_only_text(chunk):
+            return None
+        self.thinking = isinstance(delta, ThinkingDelta)
+        keys = self._frame[1::2]
+        texts = (place for place, key in enumerate(keys) if not key.startswith(b'"p"'))
+        return next((place for place in texts if _decoded(self._strings[place]) == delta.delta), None)
 
     def _are_padding(self, strings: list[bytes]) -> bool:
         """Whether all but the text are plain: what is not read must be sound all the same."""
@@ -112,4 +115,5 @@ def _is_one_string(item: BaseModel) -> bool:
 
 def _has_only(model: BaseModel, names: frozenset[str]) -> bool:
     """Whether nothing else is in it, not even a field that nobody knows. A field that is ``null`` is not."""
-    return not model.model_extra and all(value is None or name in names for name, value in model)
+    others = model.model_fields_set - names
+    return not others or (not model.model_extra and all(getattr(model, name) is None for name in others))

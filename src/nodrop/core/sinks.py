@@ -20,13 +20,11 @@ from nodrop.core.surrogates import without_surrogates
 from nodrop.core.wire_json import Walked, parse, read_chunk, read_whole, walk
 from nodrop.errors import (
     AbortedError,
-    APIError,
     ContentRejectedError,
     NodropError,
     ServerReportedError,
     StreamProtocolError,
     StreamTruncatedError,
-    UnsupportedContentError,
 )
 from nodrop.events import Done, Event, Failed
 from nodrop.rate_card import RateCard
@@ -143,6 +141,8 @@ class Sink(ABC, Generic[Item]):
             raise StreamProtocolError(
                 f"the server sent no event stream: {self._sse.ignored_lines} line(s) that are no server-sent event"
             )
+        if not self.events:
+            raise StreamTruncatedError("the stream ended before its first event: there is no answer in it")
         self._end(out, done_marker=False)
 
     def _whole_body(self, body: bytes, out: list[Item]) -> None:
@@ -233,8 +233,7 @@ class MessageSink(Sink[Event]):
         held_back: list[Event] = []
         self._blocks.settle(held_back)
         self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
-        if isinstance(error, APIError | AbortedError | UnsupportedContentError):
-            error.partial = self._final
+        error.partial = self._final
         return [*held_back, Failed(reason, self._final, error)]
 
     def _read(self, data: bytes, out: list[Event]) -> bool:
@@ -247,7 +246,7 @@ class MessageSink(Sink[Event]):
             return False
         before = len(out)
         self._assembler.chunk(chunk, out)
-        self._repeats.learn(chunk, out[before:])
+        self._repeats.mapped(chunk, out[-1] if len(out) == before + 1 else None)
         return True
 
     def _response(self, response: ChatCompletionResponse, out: list[Event]) -> None:

@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple, cast
 from pydantic import ValidationError
 
 from nodrop.core.culprits import before_culprit
-from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, first_repeat, has_repeats, is_nested_deeper, object_of
+from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
 from nodrop.core.rejections import json_kind, malformed_frame, path_of
+from nodrop.core.repeated_keys import first_repeat, has_repeats, object_of, surely_has_none
 from nodrop.core.server_errors import error_in_frame
 from nodrop.core.shapes import validated
 from nodrop.core.surrogates import without_surrogates
@@ -54,7 +55,7 @@ def read_chunk(data: bytes) -> CompletionChunk | None:
         chunk: CompletionChunk = CompletionChunk.__pydantic_validator__.validate_json(data, strict=True)
     except ValidationError:
         return None
-    return None if has_repeats(data) else chunk
+    return chunk if surely_has_none(data, chunk) or not has_repeats(data) else None
 
 
 def read_whole(body: bytes) -> ChatCompletionResponse | None:
