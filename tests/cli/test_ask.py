@@ -49,12 +49,13 @@ def server(mistral_server: MistralServer, monkeypatch: pytest.MonkeyPatch) -> Mi
 def test_the_answer_and_its_sources(server: MistralServer, capsys: pytest.CaptureFixture[str]) -> None:
     server.enqueue(ANSWER)
     assert main(["ask", "Which", "harbour?", "--library", "lib-a", "--library", "lib-b", "--model", "m"]) == 0
-    assert capsys.readouterr().out == (
+    caught = capsys.readouterr()
+    assert caught.out == (
         "Bergen is calm\\x1b[2J[0, 1]\n"
         "[0] Pilot book · https://example.org/p\n"
         "[1] the answer does not say what this source is\n"
-        "30 tokens in, 7 out\n"
     )
+    assert caught.err == "30 tokens in, 7 out\n"
     [request] = server.requests
     assert request.body["tools"] == [{"library_ids": ["lib-a", "lib-b"], "type": "document_library"}]
     assert (request.body["model"], request.body["messages"][0]["content"]) == ("m", "Which harbour?")
@@ -83,7 +84,19 @@ def test_a_failure_is_status_1_in_the_servers_words(
 ) -> None:
     server.enqueue(Reply.error(404, "Library lib not found", type="not_found"))
     assert main(["ask", "?", "--library", "lib", *form]) == 1
-    assert "Library lib not found" in capsys.readouterr().out
+    caught = capsys.readouterr()
+    assert "Library lib not found" in (caught.out if form else caught.err)
+    assert (caught.err if form else caught.out) == ""
+
+
+def test_a_question_may_come_from_standard_input(
+    server: MistralServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.enqueue(ANSWER)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Which harbour?\n"))
+    assert main(["ask", "--library", "lib", "In", "short:", "-"]) == 0
+    assert server.requests[0].body["messages"][0]["content"] == "In short:\nWhich harbour?"
+    assert capsys.readouterr().out.startswith("Bergen")
 
 
 def test_without_a_library_or_a_key_it_is_wrong_usage(
@@ -139,8 +152,8 @@ def test_an_interrupt_is_status_130(server: MistralServer, tmp_path: Path) -> No
     assert running.stdout.read(10) == "Bergen is "
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=10)
-    assert (running.returncode, err) == (130, "")
-    assert out == "\naborted: The document query was aborted.\n"
+    assert running.returncode == 130
+    assert (out, err) == ("\n", "aborted: The document query was aborted.\n")
     server.wait_for_open_connections(0)
 
 
@@ -182,10 +195,10 @@ def test_the_rates_file_prices_chats_replays_and_models(
     (tmp_path / "nodrop.toml").write_text('rates_file = "rates.toml"\nmodel = "my-tuned"\n')
     server.enqueue(Reply.stream(text("A"), finish(usage=usage(30, 20), model="my-tuned")))
     assert main(["chat", "hello"]) == 0
-    assert "$0.050000" in capsys.readouterr().out
+    assert "$0.050000" in capsys.readouterr().err
     (tmp_path / "a.sse").write_bytes(Reply.stream(text("A"), finish(usage=usage(30, 20), model="my-tuned")).body)
     assert main(["replay", "a.sse"]) == 0
-    assert "$0.050000" in capsys.readouterr().out
+    assert "$0.050000" in capsys.readouterr().err
     assert main(["models", "my-tuned"]) == 0
     assert "1000" in capsys.readouterr().out
 
@@ -270,7 +283,7 @@ def test_the_simulator_finds_by_words_and_says_what_it_is(
     assert main(["ask", "xylophone zebra", "--library", DEMO_LIBRARY_ID, *form]) == 0
     assert "No passage of the library shares a word" in capsys.readouterr().out
     assert main(["ask", "fuel", "--library", "elsewhere", *form]) == 1
-    assert "Library 'elsewhere' not found" in capsys.readouterr().out
+    assert "Library 'elsewhere' not found" in capsys.readouterr().err
 
 
 def test_both_forms_of_the_simulator_are_one_result(server: MistralServer, capsys: pytest.CaptureFixture[str]) -> None:

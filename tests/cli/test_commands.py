@@ -117,11 +117,10 @@ def test_replay_of_every_recording_agrees_with_its_status(capsys: pytest.Capture
 def test_chat_streams_and_sums_up(capsys: pytest.CaptureFixture[str], server: MistralServer) -> None:
     chunks = [start(), text("Blue."), finish("stop", usage=usage(9, 2))]
     server.enqueue(Reply.stream(*(chunk | {"model": "mistral-small-latest"} for chunk in chunks)))
-    status, out, _ = run(capsys, "chat", "--model", "mistral-small-latest", "--system", "Be brief.", "Why", "blue?")
-    assert status == 0
-    assert "Blue.\n" in out
-    assert "9 tokens in, 2 out" in out
-    assert "catalogue estimate" in out
+    status, out, err = run(capsys, "chat", "--model", "mistral-small-latest", "--system", "Be brief.", "Why", "blue?")
+    assert (status, out) == (0, "Blue.\n")
+    assert "9 tokens in, 2 out" in err
+    assert "catalogue estimate" in err
     [request] = server.requests
     assert [message["content"] for message in request.body["messages"]] == ["Be brief.", "Why blue?"]
     assert request.body.keys() == {"model", "messages", "stream"}
@@ -138,14 +137,48 @@ def test_chat_reads_a_prompt_from_a_pipe(
     assert lines(out)[-1]["message"]["stopReason"] == "stop"
 
 
+def test_a_dash_in_a_prompt_is_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: MistralServer
+) -> None:
+    server.enqueue(Reply.stream(text("Yes."), finish()))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("one\ntwo\n"))
+    assert run(capsys, "chat", "Sum", "up:", "-", "Be brief.")[0] == 0
+    assert server.requests[0].body["messages"][0]["content"] == "Sum up:\none\ntwo\nBe brief."
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments", "words"),
+    [
+        ("", ["Sum up:", "-"], "standard input is empty"),
+        ("a", ["-", "-"], "can be read once"),
+        ("", [], "no prompt"),
+        (b"caf\xe9", ["-"], "standard input is no utf-8 text"),
+        (b"caf\xe9", [], "standard input is no utf-8 text"),
+    ],
+)
+def test_a_standard_input_that_is_no_prompt(
+    given: str | bytes,
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    server: MistralServer,
+) -> None:
+    piped = io.StringIO(given) if isinstance(given, str) else io.TextIOWrapper(io.BytesIO(given), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", piped)
+    status, out, err = run(capsys, "chat", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+    assert not server.requests
+
+
 def test_chat_shows_a_rejected_chunk_and_keeps_the_text(
     capsys: pytest.CaptureFixture[str], server: MistralServer
 ) -> None:
     server.enqueue(Reply.stream(text("Look: "), content(image_part("data:image/png;base64,SECRET")), finish()))
     status, out, err = run(capsys, "chat", "Show me.")
-    assert status == 1
-    assert "Look: " in out
-    assert "'image_url' at choices[0].delta.content[0]" in out
+    assert (status, out) == (1, "Look: \n")
+    assert "'image_url' at choices[0].delta.content[0]" in err
     assert "SECRET" not in out + err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +12,9 @@ from typing import Final
 
 from nodrop.version import __version__
 
+FAILED: Final = 1
 USAGE_ERROR: Final = 2
+ABORTED: Final = 130
 # One module each, with `add_arguments(parser)` and `run(arguments) -> int`; imported only when it is asked for.
 _COMMANDS: Final = {
     "demo": "stream a scripted answer over real HTTP: no key, no network",
@@ -27,12 +30,25 @@ _COMMANDS: Final = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; gives the exit status."""
+    """Runs the command line; gives the exit status. Whatever a user does to it, it ends without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that cannot show a character gets its escape: nothing is lost, and nothing raises.
             stream.reconfigure(errors="backslashreplace")
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return run_command(_parsed(list(sys.argv[1:] if arguments is None else arguments)))
+    except KeyboardInterrupt:
+        return ABORTED
+    except BrokenPipeError:
+        _give_up_output()  # its reader is gone (`nodrop … | head`): nobody is left to be told
+        return FAILED
+    except OSError as error:
+        _give_up_output()
+        print(f"nodrop: {error}", file=sys.stderr)  # a full disk, a terminal that is gone
+        return FAILED
+
+
+def _parsed(given: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="nodrop",
         description="Streams Mistral's chat completions and never drops content.",
@@ -45,24 +61,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == chosen:
             import_module(f"nodrop.cli.{name}").add_arguments(command)
-    parsed = parser.parse_args(given)
-    return run_command(parsed)
+    return parser.parse_args(given)
 
 
 def run_command(parsed: argparse.Namespace) -> int:
-    """Runs one command. A mistake of the call is one line on stderr and status 2, never a traceback."""
+    """Runs one command. A mistake of the call is one line on stderr and status 2."""
     from nodrop.errors import ConfigurationError
 
     try:
         status: int = import_module(f"nodrop.cli.{parsed.command}").run(parsed)
+        sys.stdout.flush()  # here, where a full disk can still be told of
     except ConfigurationError as error:
         print(f"nodrop: {error}", file=sys.stderr)
         return USAGE_ERROR
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of our output is gone (`nodrop … | head`): nobody is left to be told. Python would complain
-        # once more when it flushes at exit.
-        sys.stdout = open("/dev/null", "w")  # noqa: SIM115
-        return 1
     return status
+
+
+def _give_up_output() -> None:
+    """Python would complain once more about what it cannot write when it flushes at exit."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115

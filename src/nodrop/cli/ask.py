@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Final
 
+from nodrop.cli.prompt import prompt_of
 from nodrop.cli.screen import Screen, aborting_on_interrupt, usage_line
 from nodrop.client.abort import AbortSignal
 from nodrop.client.sync import Client
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Libraries, model and the switch also come from the settings files (`nodrop doctor` shows them). "
         "Ctrl-C ends the query. Exit status: 0 answered, 1 failed, 130 aborted, 2 wrong usage."
     )
-    parser.add_argument("question", nargs="+", metavar="QUESTION")
+    parser.add_argument("question", nargs="+", metavar="QUESTION", help="'-' in it stands for standard input")
     parser.add_argument("--library", action="append", metavar="ID", help="a library to ask; repeatable")
     parser.add_argument("--model", metavar="ID")
     parser.add_argument("--no-stream", action="store_true", help="one whole answer, without a preview")
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
             streaming=False if arguments.no_stream else None,
             settings=settings,
         )
-        return ask(query, " ".join(arguments.question), Screen(as_json=arguments.json), as_json=arguments.json)
+        return ask(query, prompt_of(arguments.question), Screen(as_json=arguments.json), as_json=arguments.json)
 
 
 def ask(query: DocumentQuery, question: str, screen: Screen, *, as_json: bool = False) -> int:
@@ -62,7 +63,7 @@ def ask(query: DocumentQuery, question: str, screen: Screen, *, as_json: bool = 
     if as_json:
         print(result.model_dump_json(by_alias=True))
     elif result.is_error:
-        screen.line(f"{'aborted' if result.details['aborted'] else 'error'}: {result.text}")
+        screen.note(f"{'aborted' if result.details['aborted'] else 'error'}: {result.text}", dim=False)
     else:
         screen.write(result.text[len(shown) :])
         _footnotes(result, screen)
@@ -76,9 +77,9 @@ def _footnotes(result: ToolResult, screen: Screen) -> None:
         screen.line(note, dim=True)
     usage = result.usage
     # The tool knows no prices: its zero cost is no estimate, so none is shown.
-    screen.line(usage_line(usage).partition(" · ")[0], dim=True)
+    screen.note(usage_line(usage).partition(" · ")[0])
     for entry in result.details.get("diagnostics", []):
-        screen.line(f"note: {entry['type']}", dim=True)
+        screen.note(f"note: {entry['type']}")
 
 
 def _lines(citation: QueryCitation) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from nodrop.cli.prompt import next_line, prompt_of, standard_input
 from nodrop.cli.screen import Screen, aborting_on_interrupt
 from nodrop.client.base import ChatOptions
 from nodrop.client.sync import Client
@@ -20,7 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "MISTRAL_API_KEY holds the key, MISTRAL_BASE_URL the server. Ctrl-C ends an answer and keeps what arrived."
     )
     parser.add_argument(
-        "prompt", nargs="*", metavar="PROMPT", help="the question; without one it is read from standard input"
+        "prompt",
+        nargs="*",
+        metavar="PROMPT",
+        help="the question; '-' in it stands for standard input. Without one it is standard input, or a conversation",
     )
     parser.add_argument("--model", metavar="ID", help=f"default: that of the settings files, else {DEFAULT_MODEL}")
     parser.add_argument("--system", metavar="TEXT", help="the system prompt")
@@ -42,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.base_url is not None:
         client_settings["base_url"] = arguments.base_url
     with Client(**client_settings) as client:
-        prompt = " ".join(arguments.prompt)
+        prompt = prompt_of(arguments.prompt)
         if not prompt and not sys.stdin.isatty():
-            prompt = sys.stdin.read().strip()
+            prompt = standard_input()
             if not prompt and not arguments.image:
                 raise ConfigurationError("no prompt: give one, or write it to standard input")
         context = Context(system_prompt=arguments.system)
@@ -84,8 +88,9 @@ def _conversation(client: Client, arguments: argparse.Namespace, context: Contex
     print(f"{arguments.model}: end with Ctrl-D", file=sys.stderr)
     while True:
         try:
-            prompt = input("> ").strip()
+            prompt = next_line()
         except EOFError:
+            print(file=sys.stderr)  # the shell's prompt begins a line of its own
             return status
         if prompt:
             context, status = _turn(client, arguments, context.append(_question(prompt, [])), options)

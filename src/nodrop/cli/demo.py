@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Final
 
 import httpx
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _ask(arguments: argparse.Namespace, http: httpx.Client) -> int:
     """Asks the demo library. Status 0 when the answer cites a source."""
-    screen = Screen(as_json=arguments.json)
+    screen = Screen(as_json=arguments.json, notes=sys.stdout)  # all of it is what the demo shows
     libraries = DocumentLibraries.demo(delay=0.0 if arguments.fast else demo.DELAY)
     server = MistralServer(handler=libraries.answer)
     with server, Client(api_key=server.api_key, base_url=server.url, http_client=http) as client:
@@ -52,7 +53,7 @@ def _ask(arguments: argparse.Namespace, http: httpx.Client) -> int:
 
 def _chat(arguments: argparse.Namespace, http: httpx.Client) -> int:
     """Shows both scripted answers. Status 0 when the first is done and the second is rejected, as it must be."""
-    screen = Screen(as_json=arguments.json)
+    screen = Screen(as_json=arguments.json, notes=sys.stdout)  # all of it is what the demo shows
     tool = Tool(name=demo.TOOL_NAME, description=demo.TOOL_DESCRIPTION, parameters=demo.TOOL_PARAMETERS)
     server = MistralServer()
     with server, Client(api_key=server.api_key, base_url=server.url, http_client=http) as client:

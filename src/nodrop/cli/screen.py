@@ -32,13 +32,17 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 
 
 class Screen:
-    """Writes an answer as it arrives. ``status`` is the exit status, known after the terminal event."""
+    """Writes an answer as it arrives. ``status`` is the exit status, known after the terminal event.
 
-    def __init__(self, *, as_json: bool = False, out: TextIO | None = None) -> None:
+    The answer goes to standard output; what is said about it (usage, notes, an error) to ``notes``, standard error, so
+    that ``nodrop chat … > file`` keeps the answer alone and still shows why it failed. JSON is all standard output.
+    """
+
+    def __init__(self, *, as_json: bool = False, notes: TextIO | None = None) -> None:
         self.status = 1
         self._json = as_json
-        self._out = sys.stdout if out is None else out
-        self._colour = self._out.isatty() and "NO_COLOR" not in os.environ
+        self._out = sys.stdout
+        self._notes = sys.stderr if notes is None else notes
         self._at_line_start = True
 
     def show(self, event: Event) -> None:
@@ -58,12 +62,20 @@ class Screen:
         return self.status
 
     def line(self, text: str, *, dim: bool = False) -> None:
-        """One line of our own, between answers; not in JSON output."""
+        """One line that belongs to the answer, or stands between answers; not in JSON output."""
         if not self._json:
             self._fresh_line()
             self._write(text, dim=dim)
             self._fresh_line()
             self._out.flush()
+
+    def note(self, text: str, *, dim: bool = True) -> None:
+        """One line about the answer; not in JSON output."""
+        if not self._json:
+            self._fresh_line()
+            self._out.flush()
+            self._notes.write(_styled(text, self._notes, dim=dim) + "\n")
+            self._notes.flush()
 
     def write(self, text: str) -> None:
         """Text of an answer, as far as it came; not in JSON output."""
@@ -86,12 +98,9 @@ class Screen:
             case ToolCallEnd():
                 self.line(_call_line(event.tool_call))
             case Done():
-                self._fresh_line()
                 self._summary(event.message)
             case Failed():
-                self._fresh_line()
-                self._write(f"{event.reason}: {event.message.error_message}")
-                self._fresh_line()
+                self.note(f"{event.reason}: {event.message.error_message}", dim=False)
                 self._summary(event.message)
             case _:
                 assert_never(event)
@@ -100,21 +109,25 @@ class Screen:
         for citation in message.citations:
             ids = ", ".join(str(number) for number in citation.ids)
             self.line(f"[{ids}] cited in block {citation.content_index} at character {citation.offset}", dim=True)
-        self.line(f"{message.stop_reason} · {usage_line(message.usage)}", dim=True)
+        self.note(f"{message.stop_reason} · {usage_line(message.usage)}")
         for note in message.diagnostics:
-            self.line(f"note: {note.type} {json.dumps(note.details) if note.details else ''}", dim=True)
+            self.note(f"note: {note.type} {json.dumps(note.details) if note.details else ''}".rstrip())
 
     def _write(self, text: str, *, dim: bool = False) -> None:
-        if not text:
-            return
-        shown = _CONTROL.sub(_visible, text)  # an answer must not steer the terminal
-        self._out.write(f"\x1b[2m{shown}\x1b[0m" if dim and self._colour else shown)
-        self._at_line_start = shown.endswith("\n")
+        if text:
+            self._out.write(_styled(text, self._out, dim=dim))
+            self._at_line_start = text.endswith("\n")
 
     def _fresh_line(self) -> None:
         if not self._at_line_start:
             self._out.write("\n")
             self._at_line_start = True
+
+
+def _styled(text: str, out: TextIO, *, dim: bool) -> str:
+    shown = _CONTROL.sub(_visible, text)  # an answer must not steer the terminal
+    colour = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return f"\x1b[2m{shown}\x1b[0m" if dim and colour else shown
 
 
 def usage_line(usage: Usage) -> str:
