@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 
+from nodrop.errors import ConfigurationError
 from nodrop.wire import ChatCompletionResponseTokenLogprobsTopK as TokenLogprobs
 
 if TYPE_CHECKING:
@@ -385,7 +386,15 @@ Message = Annotated[SystemMessage | UserMessage | AssistantMessage | ToolResultM
 def tool_result(
     call: ToolCall, content: str | list[TextContent | ImageContent], *, is_error: bool = False
 ) -> ToolResultMessage:
-    """The answer to ``call``, ready to be appended to a context."""
+    """The answer to ``call``, ready to be appended to a context.
+
+    Raises :class:`nodrop.ConfigurationError` for any other content: how a value reads as text is the caller's to say.
+    """
+    if not isinstance(content, str | list):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(
+            f"the content of a tool result is text or a list of blocks, not {type(content).__name__}; "
+            "json.dumps() makes text of a value"
+        )
     blocks: list[UserBlock] = [TextContent(text=content)] if isinstance(content, str) else [*content]
     return ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=blocks, is_error=is_error)
 

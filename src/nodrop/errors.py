@@ -22,8 +22,11 @@ class NodropError(Exception):
     """The base of all. ``str()`` is one line that names the cause and, where there is one, the way out.
 
     The facts of an error are keyword arguments with defaults, kept as attributes: so it pickles by its message and
-    its ``__dict__``, as any exception does, whatever a subclass adds.
+    its ``__dict__``, as any exception does, whatever a subclass adds. ``partial`` is the message of the answer so far,
+    where a request was under way.
     """
+
+    partial: AssistantMessage | None = None
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message)

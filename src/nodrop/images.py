@@ -22,7 +22,9 @@ def image_from_bytes(data: bytes, mime_type: str | None = None) -> tuple[str, st
     Raises :class:`nodrop.ConfigurationError` when there is no data, when the bytes are none of PNG, JPEG, GIF and WebP
     and no type is given, and when the type given is no ``image/...`` or not what the bytes are.
     """
-    return _encoded(data, mime_type, "the image")
+    if not isinstance(data, bytes | bytearray | memoryview):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"an image is bytes, not {type(data).__name__}; ImageContent.from_path reads a file")
+    return _encoded(bytes(data), mime_type, "the image")
 
 
 def read_image(path: str | os.PathLike[str], mime_type: str | None = None) -> tuple[str, str]:

@@ -64,6 +64,64 @@ async def test_the_key_of_the_environment_without_its_line_end(
         assert (await client.ask()).text == "Hello"
 
 
+async def test_a_key_of_the_environment_that_is_refused_is_named(
+    side: Side, server: MistralServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "another")
+    async with side.client(server, api_key=None) as client:
+        outcome = await client.ask()
+    assert isinstance(outcome.error, nodrop.AuthenticationError)
+    assert str(outcome.error).endswith("; the key is that of MISTRAL_API_KEY")
+    async with side.client(server, api_key="another") as client:
+        assert "MISTRAL_API_KEY" not in str((await client.ask()).error)
+
+
+def test_another_key_is_not_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISTRAL_API_KEY", "one")
+    with nodrop.Client() as client:
+        assert client._options.key_variable == "MISTRAL_API_KEY"
+        assert client.with_options(max_retries=0)._options.key_variable == "MISTRAL_API_KEY"
+        assert client.with_options(api_key="two")._options.key_variable == ""
+
+
+WRONG_KINDS: dict[str, Any] = {
+    "api_key": 5,
+    "base_url": 5,
+    "timeouts": 30,
+    "max_retries": "2",
+    "max_retry_delay": "2",
+    "headers": ["a"],
+    "rates": {"a": 1},
+    "unknown_fields": ["keep"],
+    "max_event_bytes": "1024",
+    "on_retry": "print",
+}
+
+
+@pytest.mark.parametrize("cls", CLIENTS)
+@pytest.mark.parametrize(("name", "value"), WRONG_KINDS.items(), ids=WRONG_KINDS.keys())
+def test_an_option_of_the_wrong_kind_is_named(cls: Any, name: str, value: object) -> None:
+    with pytest.raises(nodrop.ConfigurationError, match=name):
+        cls(**{"api_key": KEY} | {name: value})
+
+
+def test_every_option_has_such_a_test() -> None:
+    assert WRONG_KINDS.keys() == nodrop.ClientSettings.__annotations__.keys()
+
+
+@pytest.mark.parametrize("headers", [{"a": 1}, {1: "a"}, "a: b"])
+def test_headers_that_are_no_strings(headers: Any) -> None:
+    with pytest.raises(nodrop.ConfigurationError, match="headers is a mapping"):
+        nodrop.Client(api_key=KEY, headers=headers)
+
+
+async def test_a_signal_of_the_wrong_kind_is_named(side: Side, server: MistralServer) -> None:
+    async with side.client(server) as client:
+        with pytest.raises(nodrop.ConfigurationError, match="signal is an AbortSignal, not int"):
+            await client.ask(signal=5)
+    assert not server.requests
+
+
 def test_the_environment_is_not_read_at_import() -> None:
     code = (
         "import os, nodrop; nodrop.Client\n"

@@ -211,6 +211,7 @@ async def test_attempts_run_out(side: Side, server: MistralServer, reply: Reply)
             outcome = await client.ask()
     assert isinstance(outcome.error, nodrop.APIError)
     assert outcome.error.attempts == len(server.requests) == 2
+    assert str(outcome.error).endswith("(after 2 attempts)")
     assert outcome.error.is_retryable
 
 
@@ -221,6 +222,7 @@ async def test_a_refused_connection(side: Side) -> None:
             outcome = await client.ask()
     assert isinstance(outcome.error, nodrop.ConnectionFailed)
     assert "ConnectError" in str(outcome.error)
+    assert f"the connection to {url.removeprefix('http://')} failed" in str(outcome.error)
     assert len(notices) == 2
 
 
@@ -235,6 +237,7 @@ async def test_never_after_content(side: Side, server: MistralServer, first: dic
         outcome = await client.ask()
     assert isinstance(outcome.error, nodrop.ConnectionFailed | nodrop.StreamTruncatedError)
     assert outcome.error.attempts == len(server.requests) == 1
+    assert "attempts" not in str(outcome.error)
     assert len(outcome.message.content) == 1
 
 

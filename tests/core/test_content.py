@@ -30,6 +30,7 @@ from nodrop.content import (
     now_ms,
     tool_result,
 )
+from nodrop.errors import ConfigurationError
 
 MESSAGE: TypeAdapter[Message] = TypeAdapter(Message)
 
@@ -241,6 +242,12 @@ def test_tool_result_answers_its_call() -> None:
     assert (result.tool_call_id, result.tool_name, result.is_error) == (CALL.id, "f", True)
     assert result.content == [TextContent(text="42")]
     assert tool_result(CALL, [TextContent(text="see"), image]).content == [TextContent(text="see"), image]
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, 42, None, ("a",), b"a"], ids=repr)
+def test_a_tool_result_of_a_value_says_how_it_becomes_text(content: Any) -> None:
+    with pytest.raises(ConfigurationError, match=rf"not {type(content).__name__}; json.dumps\(\) makes text"):
+        tool_result(CALL, content)
 
 
 def test_an_image_does_not_fill_a_repr() -> None:

@@ -148,6 +148,7 @@ def test_a_cut_marker_after_a_finish_reason_is_a_done_stream(tail: bytes) -> Non
 def test_a_stream_of_nothing_is_cut_and_never_an_empty_success(nothing: bytes) -> None:
     outcome = run_blocks([nothing])
     assert isinstance(outcome.error, StreamTruncatedError)
+    assert ("before its first event" in str(outcome.error)) == (b"data" not in nothing)
     assert [event.type for event in outcome.events] == ["start", "error"]
 
 
@@ -299,3 +300,12 @@ def test_the_message_is_pending_while_it_streams() -> None:
     assert (message.stop_reason, message.text, message.model) == ("pending", "a", "m")
     assert [(call.complete, call.arguments) for call in message.tool_calls] == [(False, {})]
     assert decoder.message is not message
+
+
+@pytest.mark.parametrize("piece", ["data: x", bytearray(b"data: x"), None])
+def test_a_piece_that_is_no_bytes_is_a_mistake_of_the_caller(piece: Any) -> None:
+    decoder = Decoder()
+    for take in (decoder.feed, decoder.whole):
+        with pytest.raises(TypeError, match=f"takes the bytes of the body, not {type(piece).__name__}"):
+            take(piece)
+    assert decoder.feed(body(text("a"), finish()))[-1].type == "done"

@@ -239,7 +239,7 @@ FAILURES: dict[str, tuple[Reply, Reply, str, str]] = {
         HALF.with_faults(Cut(at=len(HALF.parts[0]))),
         HALF_WHOLE.with_faults(Cut(at=40)),
         "ConnectionFailed",
-        "the connection failed",
+        "the connection to 127.0.0.1",
     ),
     "an empty answer": (Reply.stream(start(), finish()), Reply.whole(None), "EmptyAnswer", "empty"),
     "an answer of blanks": (Reply.stream(text(" \n"), finish()), Reply.whole(" \n"), "EmptyAnswer", "empty"),

@@ -46,7 +46,7 @@ ERRORS: Final[list[tuple[NodropError, str]]] = [
     (said(500, "Service unavailable."), RETRY),
     (said(503, "token limit exceeded by the backend"), RETRY),
     (said(529, "busy"), RETRY),
-    (ConnectionFailed("the connection failed before it answered (httpx.ConnectError)"), RETRY),
+    (ConnectionFailed("the connection to api.mistral.ai failed before it answered (httpx.ConnectError)"), RETRY),
     (RequestTimedOut("no event within 300 s (the silence timeout)"), RETRY),
     (StreamTruncatedError("the stream ended without a finish reason"), RETRY),
     (StreamTruncatedError("it stopped"), RETRY),

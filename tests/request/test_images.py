@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,3 +72,15 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> 
         ImageContent.from_path(tmp_path / "missing.png")
     with pytest.raises(ConfigurationError, match="cannot be read: Is a directory"):
         ImageContent.from_path(tmp_path)
+
+
+@pytest.mark.parametrize("data", ["iVBORw0KGgo=", 5, None, ["a"]])
+def test_an_image_that_is_no_bytes(data: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"an image is bytes, not {type(data).__name__}"):
+        ImageContent.from_bytes(data)
+
+
+def test_any_bytes_will_do() -> None:
+    given: list[Any] = [PNG, bytearray(PNG), memoryview(PNG)]
+    images = [ImageContent.from_bytes(data) for data in given]
+    assert images[0] == images[1] == images[2]

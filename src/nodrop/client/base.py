@@ -84,6 +84,8 @@ class BaseClient:
 
     def _signals(self, signal: AbortSignal | None) -> tuple[AbortSignal, ...]:
         """All that ends a request of this client: its own signal, and closing the client or the owner of the pool."""
+        if signal is not None and not isinstance(signal, AbortSignal):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"signal is an AbortSignal, not {type(signal).__name__}")
         signals = (self._closing,) if self._owner is self else (self._closing, self._owner._closing)
         return signals if signal is None else (*signals, signal)
 
@@ -142,6 +144,7 @@ class BaseClient:
         return RequestFlow(plan), self._outgoing(body, stream=stream)
 
     def _plan(self, new_sink: Any, opening: Any) -> Plan[Any]:
+        address = urlsplit(self._options.url)
         return Plan(
             new_sink=new_sink,
             opening=opening,
@@ -150,8 +153,10 @@ class BaseClient:
             clock=time.monotonic,
             wall=time.time,
             chance=random.random,
-            path=urlsplit(self._options.url).path,
+            host=address.netloc,
+            path=address.path,
             secret=self._options.api_key,
+            secret_from=self._options.key_variable,
         )
 
     def _outgoing(self, body: Mapping[str, Any], *, stream: bool) -> Outgoing:

@@ -8,7 +8,7 @@ import platform
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, TypeVar
 from urllib.parse import urlsplit
 
 from nodrop.core.assembler import UnknownFields
@@ -19,6 +19,7 @@ from nodrop.errors import ConfigurationError, NodropError
 from nodrop.rate_card import RateCard
 from nodrop.version import __version__
 
+_Kind = TypeVar("_Kind")
 DEFAULT_BASE_URL: Final = "https://api.mistral.ai"
 PATH: Final = "/v1/chat/completions"
 _KEY_VARIABLE: Final = "MISTRAL_API_KEY"
@@ -41,6 +42,8 @@ class ClientOptions:
 
     base_url: str
     api_key: str = field(repr=False)
+    key_variable: str = ""
+    """The environment variable that the key came from; empty when it was given."""
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: RetryPolicy = field(default_factory=RetryPolicy)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -100,6 +103,7 @@ def client_options(settings: ClientSettings) -> ClientOptions:
     options = ClientOptions(
         base_url=_base_url(settings.get("base_url"), os.environ.get(_URL_VARIABLE)),
         api_key=_api_key(settings.get("api_key"), os.environ.get(_KEY_VARIABLE)),
+        key_variable=_KEY_VARIABLE if settings.get("api_key") is None else "",
     )
     return changed(options, settings)
 
@@ -123,9 +127,30 @@ def changed(options: ClientOptions, settings: ClientSettings) -> ClientOptions:
         "headers": lambda headers: {**options.headers, **_headers(headers)},
         "unknown_fields": _unknown_fields,
         "max_event_bytes": lambda size: _whole("max_event_bytes", size, least=1024),
+        "rates": _of_kind(RateCard, "rates is a RateCard, for example RateCard.load(path)"),
+        "on_retry": _callback,
     }
-    checked = {name: checks[name](value) if name in checks else value for name, value in new.items()}
+    checked = {name: checks[name](value) for name, value in new.items()}
+    if "api_key" in checked:
+        checked["key_variable"] = ""
     return replace(options, retries=retries, **checked)
+
+
+def _of_kind(kind: type[_Kind], words: str) -> Callable[[object], _Kind]:
+    """A check for an option that is an object of ours. ``words`` say what it must be."""
+
+    def check(value: object) -> _Kind:
+        if not isinstance(value, kind):
+            raise ConfigurationError(f"{words}, not {type(value).__name__}")
+        return value
+
+    return check
+
+
+def _callback(value: Callable[[RetryNotice], None]) -> Callable[[RetryNotice], None]:
+    if not callable(value):
+        raise ConfigurationError(f"on_retry is a function that takes a RetryNotice, not {type(value).__name__}")
+    return value
 
 
 def _unknown_fields(value: str) -> str:
@@ -139,6 +164,8 @@ def _api_key(argument: str | None, variable: str | None) -> str:
     if key is None:
         raise ConfigurationError(f"no API key: pass api_key=, or set {_KEY_VARIABLE}")
     source = "api_key" if argument is not None else _KEY_VARIABLE
+    if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"api_key is a string, not {type(key).__name__}")
     key = key.strip()
     if not key:
         raise ConfigurationError(f"the API key in {source} is blank")
@@ -150,6 +177,8 @@ def _api_key(argument: str | None, variable: str | None) -> str:
 def _base_url(argument: str | None, variable: str | None) -> str:
     source = "base_url" if argument is not None else _URL_VARIABLE
     given = argument if argument is not None else (variable or DEFAULT_BASE_URL)
+    if not isinstance(given, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"base_url is a string, not {type(given).__name__}")
     try:
         parts = urlsplit(given.strip())
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -168,6 +197,8 @@ def _base_url(argument: str | None, variable: str | None) -> str:
 
 
 def _headers(headers: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(headers, Mapping) or not all(isinstance(word, str) for pair in headers.items() for word in pair):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError("headers is a mapping of names to values, all of them strings")
     lowered = {name.lower(): value for name, value in headers.items()}
     own = sorted(_OWN_HEADERS & lowered.keys())
     if own:
@@ -178,7 +209,8 @@ def _headers(headers: Mapping[str, str]) -> dict[str, str]:
     return lowered
 
 
-def _timeouts(timeouts: Timeouts) -> Timeouts:
+def _timeouts(value: object) -> Timeouts:
+    timeouts = _of_kind(Timeouts, "timeouts is a Timeouts, for example Timeouts(silence=60)")(value)
     _seconds("timeouts.connect", timeouts.connect)
     _seconds("timeouts.silence", timeouts.silence)
     if timeouts.total is not None:

@@ -56,7 +56,8 @@ class Decoder:
         return self._sink.message
 
     def feed(self, block: bytes) -> list[Event]:
-        """The events that a piece of an SSE body completes."""
+        """The events that a piece of an SSE body completes. Raises :class:`TypeError` when it is no ``bytes``."""
+        _check_bytes(block)
         return self._step(lambda: self._sink.feed(block))
 
     def close(self) -> list[Event]:
@@ -64,7 +65,8 @@ class Decoder:
         return self._step(self._sink.close)
 
     def whole(self, body: bytes) -> list[Event]:
-        """All events of a body that is plain JSON, a whole completion."""
+        """All events of a body that is plain JSON, a whole completion. Raises :class:`TypeError` as ``feed`` does."""
+        _check_bytes(body)
         return self._step(lambda: self._sink.whole(body))
 
     def fail(self, error: NodropError) -> list[Event]:
@@ -96,3 +98,8 @@ class Decoder:
             self._ended = True
             events += self._sink.done()
         return events
+
+
+def _check_bytes(data: object) -> None:
+    if not isinstance(data, bytes):
+        raise TypeError(f"the decoder takes the bytes of the body, not {type(data).__name__}")

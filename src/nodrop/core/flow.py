@@ -82,9 +82,9 @@ class Timeouts:
 class Plan(Generic[Item]):
     """What one request needs: a fresh sink for each attempt, its bounds, and the sources of time and chance.
 
-    ``clock`` is monotonic, in seconds; ``wall`` gives Unix seconds; ``chance`` gives numbers from 0 to 1. ``path`` is
-    the path of the URL, for errors. ``opening`` gives what is handed out first. ``secret`` is taken out of whatever a
-    server repeats of it in an error.
+    ``clock`` is monotonic, in seconds; ``wall`` gives Unix seconds; ``chance`` gives numbers from 0 to 1. ``host`` and
+    ``path`` are those of the URL, for errors. ``opening`` gives what is handed out first. ``secret`` is taken out of
+    whatever a server repeats of it in an error; ``secret_from`` is the variable that it came from, if it did.
     """
 
     new_sink: Callable[[], Sink[Item]]
@@ -94,7 +94,9 @@ class Plan(Generic[Item]):
     clock: Callable[[], float]
     wall: Callable[[], float]
     chance: Callable[[], float]
+    host: str = "the server"
     path: str = ""
+    secret_from: str = ""
     secret: str = field(default="", repr=False)
 
 
@@ -216,7 +218,11 @@ class RequestFlow(Generic[Item]):
         body, end = yield from self._body(_ERROR_BODY_BYTES)
         if isinstance(end, Aborted):
             return AbortedError()
-        return error_from_response(head.status, head.headers, body, path=self._plan.path, now=self._plan.wall())
+        plan = self._plan
+        error = error_from_response(head.status, head.headers, body, path=plan.path, now=plan.wall())
+        if head.status == 401 and plan.secret_from:
+            error.args = (f"{error}; the key is that of {plan.secret_from}",)
+        return error
 
     def _body(self, limit: int) -> Steps[Item, tuple[bytes, Reply]]:
         """The body, at most about ``limit`` bytes of it, and the reply that ended it."""
@@ -234,6 +240,8 @@ class RequestFlow(Generic[Item]):
     def _fail(self, error: NodropError, why: str = "") -> Steps[Item, None]:
         if isinstance(error, APIError):
             error.attempts = self.attempts
+            if self.attempts > 1:
+                error.args = (f"{error} (after {self.attempts} attempts)",)
             if error.request_id is None and self._head is not None:
                 error.request_id = request_id_of(self._head.headers)
         if why:
@@ -268,7 +276,7 @@ class RequestFlow(Generic[Item]):
             case Aborted() | None:  # no reply at all: the client was interrupted before it could carry the command out
                 return AbortedError()
             case Broken():
-                return ConnectionFailed(f"the connection failed {when} ({reply.text})")
+                return ConnectionFailed(f"the connection to {self._plan.host} failed {when} ({reply.text})")
             case Expired():
                 return self._timeout(reply)
             case _:
@@ -282,7 +290,7 @@ class RequestFlow(Generic[Item]):
             return RequestTimedOut(text, phase="total", seconds=bounds.total)
         phase: Phase = reply.phase or "silence"
         seconds = bounds.connect if phase == "connect" else bounds.silence
-        what = "no connection" if phase == "connect" else "no event"
+        what = f"no connection to {self._plan.host}" if phase == "connect" else f"no event from {self._plan.host}"
         return RequestTimedOut(f"{what} within {seconds:g} s (the {phase} timeout)", phase=phase, seconds=seconds)
 
     def _bounded(self, deadline: float) -> float:

@@ -17,6 +17,7 @@ _A_NAME: Final = re.compile(r"[A-Za-z_][\w.\-/]{0,63}", re.ASCII)
 _UNKNOWN_WAY_OUT: Final = (
     "upgrade nodrop if a newer version knows it, or hand in a decision for it (docs/new-wire-type.md)"
 )
+_MALFORMED_WAY_OUT: Final = "the error that client.wire.stream raises has the JSON on .raw"
 _REJECTED_WAY_OUT: Final = "client.wire.stream hands it out as it came"
 
 
@@ -101,12 +102,12 @@ def missing_type(thing: str, item: object, path: str) -> ContentRejectedError:
         reason = "it has no type"
     else:
         reason = f"its type is {json_kind(item['type'])}, not a string"  # pyright: ignore[reportUnknownArgumentType]
-    return _error(f"malformed {thing}", "", path, reason, _UNKNOWN_WAY_OUT)
+    return _error(f"malformed {thing}", "", path, reason, _MALFORMED_WAY_OUT)
 
 
 def malformed(thing: str, wire_type: str, path: str, reason: str) -> ContentRejectedError:
     """A known thing of the wrong shape. ``reason`` must come from the shape alone, never from a value."""
-    return _error(f"malformed {thing} {shown(wire_type)}", wire_type, path, reason, _UNKNOWN_WAY_OUT)
+    return _error(f"malformed {thing} {shown(wire_type)}", wire_type, path, reason, _MALFORMED_WAY_OUT)
 
 
 def malformed_frame(path: str, reason: str) -> StreamProtocolError:
