@@ -160,6 +160,8 @@ class AsyncDriver(Generic[Item]):
             self._loop = asyncio.get_running_loop()
             self._signal.on_abort(self._wake)
         try:
+            if self._pour is not None and (items := await self._poured(self._pour)):
+                return items
             return await self._until_items()
         except BaseException:
             await self._drop()  # cancelled, or a hook of the caller's failed: what is open is closed at once
@@ -167,8 +169,6 @@ class AsyncDriver(Generic[Item]):
 
     async def _until_items(self) -> list[Item] | None:
         while True:
-            if self._pour is not None and (items := await self._poured(self._pour)):
-                return items
             # A cancellation while a command is carried out ends the request.
             reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
@@ -188,7 +188,8 @@ class AsyncDriver(Generic[Item]):
                 case Read():
                     self._reply = await self._bounded(self._next_bytes, command.deadline)
                 case Pour():
-                    self._pour = command
+                    if items := await self._poured(command):
+                        return items
                 case Send():
                     self._reply = await self._send(command.deadline)
                 case Wait():
@@ -203,19 +204,29 @@ class AsyncDriver(Generic[Item]):
     async def _poured(self, pour: Pour[Item]) -> list[Item]:
         """The next items of the body; none when it is over, and then the flow has its reply."""
         self._pour = None  # a cancellation in the middle of a read ends it
-        while True:
+        sink = pour.sink
+        reply: Reply = None
+        failure: Exception | None = None
+        while not self._signal.aborted:
             pour.due()
-            reply = await self._bounded(self._next_bytes, pour.deadline)
+            try:  # as _bounded does; one coroutine less for each event
+                reply = await self._alarm.wait(self._next_bytes, pour.deadline)
+            except Exception as error:  # noqa: BLE001 - sorted by family; what is not the transport's is raised again
+                failure = error
+                break
             if not isinstance(reply, bytes):
-                self._reply = reply
-                return []
-            items = pour.take(reply)
-            if pour.over:
+                break
+            items = sink.feed(reply)
+            if sink.finished or sink.error is not None:
                 self._reply = None
                 return items
             if items:
                 self._pour = pour
                 return items
+        else:
+            reply = ABORTED
+        self._reply = reply if failure is None else self._reply_to(failure)
+        return []
 
     async def _finish(self) -> None:
         self._ended = True
@@ -277,15 +288,19 @@ class AsyncDriver(Generic[Item]):
         failure: Exception
         try:
             return await self._alarm.wait(start, deadline)
-        except TimeoutError:
-            return ABORTED if self._signal.aborted else Expired()
-        except Exception as error:  # noqa: BLE001 - sorted by family below; what is not the transport's is raised again
+        except Exception as error:  # noqa: BLE001 - sorted by family; what is not the transport's is raised again
             failure = error
+        return self._reply_to(failure)
+
+    def _reply_to(self, failure: Exception) -> Broken | Expired | Aborted:
+        """What a failed wait is to the flow. Raises what is not the transport's: of a caller's hook, or a bug."""
         if self._signal.aborted:
             return ABORTED
+        if isinstance(failure, TimeoutError):
+            return Expired()
         known = failure_of(failure)
         if known is None:
-            raise failure  # not the transport's: a hook of the caller's client, or a bug
+            raise failure
         return known
 
     def _wake(self) -> None:

@@ -149,6 +149,8 @@ class SyncDriver(Generic[Item]):
             return None
         try:
             self._driven_by = threading.get_ident()
+            if self._pour is not None and (items := self._poured(self._pour)):
+                return items
             return self._until_items()
         except BaseException:
             self._drop()
@@ -158,8 +160,6 @@ class SyncDriver(Generic[Item]):
 
     def _until_items(self) -> list[Item] | None:
         while True:
-            if self._pour is not None and (items := self._poured(self._pour)):
-                return items
             # An interrupt while a command is carried out counts as an abort.
             reply, self._reply = self._reply, (ABORTED if self._begun else None)
             try:
@@ -179,7 +179,8 @@ class SyncDriver(Generic[Item]):
                 case Read():
                     self._reply = self._read(command)
                 case Pour():
-                    self._pour = command
+                    if items := self._poured(command):
+                        return items
                 case Send():
                     self._reply = self._send(command)
                 case Wait():
@@ -194,14 +195,15 @@ class SyncDriver(Generic[Item]):
     def _poured(self, pour: Pour[Item]) -> list[Item]:
         """The next items of the body; none when it is over, and then the flow has its reply."""
         self._pour = None  # an interrupt in the middle of a read ends it
+        sink = pour.sink
         while True:
             pour.due()
             reply = self._read(pour)
             if not isinstance(reply, bytes):
                 self._reply = reply
                 return []
-            items = pour.take(reply)
-            if pour.over:
+            items = sink.feed(reply)
+            if sink.finished or sink.error is not None:
                 self._reply = None
                 return items
             if items:

@@ -57,8 +57,16 @@ class Sink(ABC, Generic[Item]):
         plain = self._sse.plain(block)
         if plain is None:
             self._take(self._sse.feed(block), out)
-        else:
-            self._take_plain(plain, out)
+        elif not self.finished and self.error is None:
+            try:  # as _take does; this is the way of nearly every event, and a context manager for each costs more
+                for data in plain:
+                    self.events += 1
+                    if not self._read(data, out):
+                        self._unread(ServerSentEvent(data), out)
+                        if self.finished:
+                            break
+            except NodropError as error:
+                self.error = error.with_traceback(None)
         return out
 
     def close(self) -> list[Item]:
@@ -82,20 +90,6 @@ class Sink(ABC, Generic[Item]):
         with self._guarded():
             self._whole_body(body, out)
         return out
-
-    def _take_plain(self, events: list[bytes], out: list[Item]) -> None:
-        """The way of nearly every event: one data line, one chunk that the models take."""
-        if self.finished or self.error is not None:
-            return
-        try:  # as _guarded does, spelt out: a context manager for each block costs more
-            for data in events:
-                self.events += 1
-                if not self._read(data, out):
-                    self._unread(ServerSentEvent(data), out)
-                    if self.finished:
-                        return
-        except NodropError as error:
-            self.error = error.with_traceback(None)
 
     def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
         if self.finished or self.error is not None:

@@ -66,10 +66,8 @@ class SSEDecoder:
 
         ``None`` for any other block, and inside an event: :meth:`feed` looks at every rule, line by line.
         """
-        if not self._between or not block.startswith(b"data: ") or not block.endswith(b"\n\n") or b"\r" in block:
-            return None
         size = len(block)
-        if size > self._max:
+        if not self._between or block[:6] != b"data: " or block[-2:] != b"\n\n" or size > self._max or b"\r" in block:
             return None
         self._head = None  # no byte order mark
         if block.find(b"\n") == size - 2:
