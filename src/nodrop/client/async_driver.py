@@ -111,9 +111,17 @@ class AsyncDriver(Generic[Item]):
             if self._rest:
                 items, self._rest = self._rest, []
                 return items
-            return await self._driven()
+            if self._pour is not None and (items := await self._poured(self._pour)):
+                return items
+            return await self._until_items()
+        except BaseException:
+            await self._drop()  # cancelled, or a hook of the caller's failed: what is open is closed at once
+            raise
         finally:
-            self._free()
+            self._busy = False
+            if self._freed is not None:
+                self._freed.set()
+                self._freed = None
 
     async def close(self) -> None:
         """Ends the request if it is under way, and lets its connection go. What nobody has taken can still be."""
@@ -121,13 +129,12 @@ class AsyncDriver(Generic[Item]):
             return  # the connection is the parent's
         if not self.flow.over:
             self.abort()
-        await self._until_free()
-        self._busy = True
+        kept: list[Item] = []
         try:
-            while (items := await self._driven()) is not None:
-                self._rest += items
+            while (items := await self.next_items()) is not None:
+                kept += items
         finally:
-            self._free()
+            self._rest = kept + self._rest
 
     def forget(self) -> None:
         """Closes what nobody reads any more; called by a finalizer, in any thread."""
@@ -146,28 +153,13 @@ class AsyncDriver(Generic[Item]):
                 self._freed = asyncio.Event()
             await self._freed.wait()
 
-    def _free(self) -> None:
-        self._busy = False
-        if self._freed is not None:
-            self._freed.set()
-            self._freed = None
-
-    async def _driven(self) -> list[Item] | None:
+    async def _until_items(self) -> list[Item] | None:
         if self._ended:
             return None
         if self._loop is None:
             self._home()
             self._loop = asyncio.get_running_loop()
             self._signal.on_abort(self._wake)
-        try:
-            if self._pour is not None and (items := await self._poured(self._pour)):
-                return items
-            return await self._until_items()
-        except BaseException:
-            await self._drop()  # cancelled, or a hook of the caller's failed: what is open is closed at once
-            raise
-
-    async def _until_items(self) -> list[Item] | None:
         while True:
             # A cancellation while a command is carried out ends the request.
             reply, self._reply = self._reply, (ABORTED if self._begun else None)
