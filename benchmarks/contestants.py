@@ -1,9 +1,9 @@
 """One contestant of the benchmark, in a process of its own.
 
 ``python benchmarks/contestants.py NAME BASE_URL EVENTS`` reads a stream of EVENTS text deltas in the contestant's
-ordinary way and prints one line of JSON: the process's CPU seconds for that stream (user and system), how many deltas
-and characters it handed out. A short stream before it, on the same client, takes the imports and first-use costs out
-of the figure. The floor then reads a third stream and counts the reads from the socket that it took.
+ordinary way, three times, and prints one line of JSON: the process's CPU seconds for the fastest of them (user and
+system), how many deltas and characters it handed out. A short stream before them, on the same client, takes the imports
+and first-use costs out of the figure. The floor then reads one more and counts the reads from the socket that it took.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 MODEL = "mistral-small-latest"
 WARM_UP = 100
+STREAMS = 3
+"""Of which the fastest counts: what else a machine does can make a stream slower, and never faster."""
 
 
 class Seen(NamedTuple):
@@ -36,16 +38,22 @@ class Measured(NamedTuple):
 
 def measure(stream: Callable[[int], Seen], events: int) -> Measured:
     stream(WARM_UP)
-    before = time.process_time()
-    seen = stream(events)
-    return Measured(seen, time.process_time() - before)
+    runs: list[Measured] = []
+    for _ in range(STREAMS):
+        before = time.process_time()
+        seen = stream(events)
+        runs.append(Measured(seen, time.process_time() - before))
+    return min(runs, key=lambda run: run.cpu)
 
 
 async def measure_async(stream: Callable[[int], Awaitable[Seen]], events: int) -> Measured:
     await stream(WARM_UP)
-    before = time.process_time()
-    seen = await stream(events)
-    return Measured(seen, time.process_time() - before)
+    runs: list[Measured] = []
+    for _ in range(STREAMS):
+        before = time.process_time()
+        seen = await stream(events)
+        runs.append(Measured(seen, time.process_time() - before))
+    return min(runs, key=lambda run: run.cpu)
 
 
 # ---- the floor: what no client on httpx and pydantic can go below ----
