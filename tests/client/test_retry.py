@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from email.utils import formatdate
+from typing import Literal
 
 import pytest
 
@@ -14,7 +15,18 @@ from nodrop import errors
 from nodrop.core.retry import GiveUp, Retry, RetryPolicy, after_failure
 from nodrop.core.retry_after import requested_wait
 from nodrop.errors import NodropError
-from nodrop.testing import Cut, MistralServer, Reply, error_body, finish, refused_url, start, text, thinking, tool_call
+from nodrop.testing import (
+    Cut,
+    MistralServer,
+    Reply,
+    error_body,
+    finish,
+    refused_url,
+    start,
+    text,
+    thinking,
+    tool_call,
+)
 from tests.client.harness import Side
 
 POLICY = RetryPolicy(max_retries=2, max_delay=60.0)
@@ -239,6 +251,28 @@ async def test_never_after_content(side: Side, server: MistralServer, first: dic
     assert outcome.error.attempts == len(server.requests) == 1
     assert "attempts" not in str(outcome.error)
     assert len(outcome.message.content) == 1
+
+
+CUT_WHOLE = Reply.whole("Hello wide world")
+CUT_PLACE = CUT_WHOLE.body.index(b"wide world")
+
+
+@pytest.mark.parametrize("how", ["clean", "polite"])
+async def test_a_whole_answer_that_breaks_off_is_tried_again_and_kept_when_attempts_run_out(
+    side: Side, server: MistralServer, how: Literal["clean", "polite"]
+) -> None:
+    cut = CUT_WHOLE.with_faults(Cut(at=CUT_PLACE, how=how))
+    server.enqueue(cut, CUT_WHOLE, cut, cut)
+    with nodrop.no_retry_waits():
+        async with side.client(server, max_retries=1) as client:
+            assert (await client.complete()).text == "Hello wide world"
+            with pytest.raises(nodrop.APIError) as caught:
+                await client.complete()
+    assert isinstance(caught.value, nodrop.StreamTruncatedError if how == "polite" else nodrop.ConnectionFailed)
+    assert caught.value.partial is not None
+    assert caught.value.partial.text == "Hello "
+    assert caught.value.attempts == 2
+    assert len(server.requests) == 4
 
 
 QUOTA = [

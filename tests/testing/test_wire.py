@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nodrop.testing import (
+    Reply,
     big_event,
     call_part,
     chunk,
@@ -129,6 +130,12 @@ def test_members_of_the_chunk_can_be_set_replaced_and_added() -> None:
     assert (built["id"], built["model"], built["p"], choice(built)["index"]) == ("i", "m", "pad", 1)
     assert chunk(choices=[], usage=usage(1, 2))["choices"] == []
     assert text("a", model="m")["model"] == "m"
+
+
+def test_a_completion_of_a_completion_is_a_mistake() -> None:
+    for build in (completion, Reply.whole):
+        with pytest.raises(ValueError, match=r"goes into Reply\.json"):
+            build(completion("Hello"))
 
 
 def test_a_whole_completion() -> None:

@@ -197,6 +197,7 @@ class RequestFlow(Generic[Item]):
     def _whole_body(self) -> Steps[Item, NodropError | None]:
         body, end = yield from self._body(_WHOLE_BODY_BYTES)
         if end is not END:
+            self.sink.cut_whole(body)
             return self._transport_error(end, f"while the answer was read, after {len(body)} bytes")
         if len(body) >= _WHOLE_BODY_BYTES:
             return StreamProtocolError(f"the body is larger than {_WHOLE_BODY_BYTES} bytes")

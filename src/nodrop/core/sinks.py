@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from nodrop.content import AssistantMessage
 from nodrop.core.assembler import Assembler, UnknownFields
+from nodrop.core.cut_json import closed
 from nodrop.core.repeats import Repeats
 from nodrop.core.server_errors import error_beside_choices, error_in_frame
 from nodrop.core.sse import ServerSentEvent, SSEDecoder
@@ -48,6 +49,7 @@ class Sink(ABC, Generic[Item]):
         """Server-sent events so far. Comments are none: they do not end a silence."""
         self._sse = SSEDecoder(max_event_bytes=max_event_bytes)
         self._cut_tail: bytes | None = None
+        self._cut_body: bytes | None = None
 
     # ---- bytes ----
 
@@ -90,6 +92,10 @@ class Sink(ABC, Generic[Item]):
         with self._guarded():
             self._whole_body(body, out)
         return out
+
+    def cut_whole(self, body: bytes) -> None:
+        """The transport failed inside a body that is plain JSON: ``failed`` keeps what it holds, if it is the end."""
+        self._cut_body = body
 
     def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
         if self.finished or self.error is not None:
@@ -146,6 +152,7 @@ class Sink(ABC, Generic[Item]):
         elif not body.strip():
             raise StreamTruncatedError("the server sent an empty body in place of a completion")
         elif body.lstrip().startswith(b"{") and not _is_json(body):
+            self.cut_whole(body)
             raise StreamTruncatedError(f"the body ended inside its JSON, after {len(body)} bytes")
         else:
             self._walked(walk(body, body=True, every_type=self._every_type), body, out)
@@ -225,10 +232,24 @@ class MessageSink(Sink[Event]):
     def failed(self, error: NodropError) -> list[Event]:
         reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
         held_back: list[Event] = []
+        if self._cut_body is not None:
+            self._keep_cut(self._cut_body, held_back)
         self._blocks.settle(held_back)
         self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
         error.partial = self._final
         return [*held_back, Failed(reason, self._final, error)]
+
+    def _keep_cut(self, body: bytes, out: list[Event]) -> None:
+        """The content of a body that broke off. Only now: an attempt that is made again must not have shown any."""
+        whole = closed(body)
+        if whole is None:
+            return
+        try:
+            walked = walk(whole, body=True)
+            if isinstance(walked.chunk, ChatCompletionResponse):
+                self._assembler.whole(walked.chunk, out)
+        except NodropError:
+            return  # what is odd in it did not end the answer: the cut did
 
     def _read(self, data: bytes, out: list[Event]) -> bool:
         text = self._repeats.text(data)

@@ -4,7 +4,7 @@ All are plain functions that return plain JSON objects (``dict``), so that a tes
 
     Reply.stream(start(), thinking("Hm."), text("Hel"), text("lo"), finish("stop", usage=usage(12, 5)))
     Reply.stream(content(text_part("See "), reference_part(0, 1)), finish("stop"))
-    Reply.whole(completion("Hello", usage=usage(12, 5)))
+    Reply.whole("Hello", usage=usage(12, 5))
 
 Nothing here knows nodrop's own models: these are the words of the wire, good or bad, as a server would write them.
 A key is written only when it was given: :data:`ABSENT` leaves it out, ``None`` writes ``null``.
@@ -192,8 +192,11 @@ def completion(
 
     `answer` is the message's content (a text or a list of parts) or a :func:`message`. `messages` writes a choice that
     holds ``messages`` in place of ``message``; both at once is possible, as it is on the wire. `extra` are further
-    top-level members (``choices=[…]`` replaces the choice).
+    top-level members (``choices=[…]`` replaces the choice). Raises :class:`ValueError` when `answer` is a completion
+    already: it would come out empty.
     """
+    if isinstance(answer, Mapping) and "choices" in answer:
+        raise ValueError("the answer is a message, its text or its parts; a completion goes into Reply.json(200, …)")
     choice: JSONObject = {"index": 0, "finish_reason": finish_reason}
     if isinstance(answer, Mapping):
         choice["message"] = dict(answer)
