@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodrop.core.sinks import WireSink
+from nodrop.core.wire_sink import WireSink
 from nodrop.errors import APIError, ContentRejectedError, StreamProtocolError
 from nodrop.testing.wire import (
     call_part,

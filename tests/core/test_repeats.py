@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import nodrop.core.sinks
+import nodrop.core.message_sink
 from nodrop.core.repeats import Repeats
 from nodrop.core.wire_json import read_chunk
 from nodrop.testing.wire import chunk, encode_json, finish, text, text_part, thinking_part
@@ -154,7 +154,7 @@ def whole_ways(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
         seen.append(data)
         return read_chunk(data)
 
-    monkeypatch.setattr(nodrop.core.sinks, "read_chunk", noted)
+    monkeypatch.setattr(nodrop.core.message_sink, "read_chunk", noted)
     return seen
 
 

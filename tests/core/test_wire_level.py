@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nodrop.core.sinks import WireSink
+from nodrop.core.wire_sink import WireSink
 from nodrop.errors import ContentRejectedError, NodropError, ServerError
 from nodrop.testing.wire import chunk, completion, encode_item
 from nodrop.wire import ChatCompletionResponse, CompletionChunk

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nodrop.core.sinks import WireSink
+from nodrop.core.wire_sink import WireSink
 from nodrop.document_query.declaration import Question
 from nodrop.document_query.query import Query
 from nodrop.document_query.result import ToolResult

@@ -18,7 +18,9 @@ from nodrop.client.transport import AFTER_FORK, check_open
 from nodrop.content import AssistantMessage, Context, Message, Tool, now_ms
 from nodrop.core.commands import Wait
 from nodrop.core.flow import Plan, RequestFlow
-from nodrop.core.sinks import MessageSink, Sink, WireSink
+from nodrop.core.message_sink import MessageSink
+from nodrop.core.sink import Sink
+from nodrop.core.wire_sink import WireSink
 from nodrop.errors import ConfigurationError, NodropError, StreamProtocolError, UnsupportedContentError
 from nodrop.events import Event, Start
 from nodrop.options import RequestOptions

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from nodrop.content import AssistantMessage, now_ms
 from nodrop.core.assembler import UnknownFields
-from nodrop.core.sinks import MessageSink
+from nodrop.core.message_sink import MessageSink
 from nodrop.core.sse import MAX_EVENT_BYTES
 from nodrop.errors import AbortedError, NodropError
 from nodrop.events import Event, Start

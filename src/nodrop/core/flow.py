@@ -42,7 +42,7 @@ from nodrop.core.commands import (
 from nodrop.core.pour import Pour
 from nodrop.core.retry import GiveUp, RetryPolicy, after_failure
 from nodrop.core.server_errors import error_from_response, read_said, request_id_of
-from nodrop.core.sinks import Sink
+from nodrop.core.sink import Sink
 from nodrop.errors import (
     AbortedError,
     APIError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from nodrop.core.sinks import Sink
+from nodrop.core.sink import Sink
 
 Item = TypeVar("Item")
 

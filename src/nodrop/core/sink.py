@@ -7,30 +7,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Final, Generic, Literal, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
-from nodrop.content import AssistantMessage
-from nodrop.core.assembler import Assembler, UnknownFields
-from nodrop.core.cut_json import closed
-from nodrop.core.repeats import Repeats
-from nodrop.core.server_errors import error_beside_choices, error_in_frame
+from nodrop.core.server_errors import error_in_frame
 from nodrop.core.sse import ServerSentEvent, SSEDecoder
 from nodrop.core.surrogates import without_surrogates
-from nodrop.core.wire_json import Walked, parse, read_chunk, read_whole, walk
+from nodrop.core.wire_json import Walked, parse, read_whole, walk
 from nodrop.errors import (
-    AbortedError,
-    ContentRejectedError,
     NodropError,
     ServerReportedError,
     StreamProtocolError,
     StreamTruncatedError,
 )
-from nodrop.events import Done, Event, Failed
-from nodrop.rate_card import RateCard
-from nodrop.rate_limit import rate_limits
-from nodrop.wire import ChatCompletionResponse, CompletionChunk
+from nodrop.wire import ChatCompletionResponse
 
 DONE_MARKER: Final = b"[DONE]"
 Item = TypeVar("Item")
@@ -185,174 +176,6 @@ class Sink(ABC, Generic[Item]):
     @abstractmethod
     def failed(self, error: NodropError) -> list[Item]:
         """The terminal items of a bad one; ``error`` gets its ``partial``."""
-
-
-class MessageSink(Sink[Event]):
-    """Builds a message, with the facts of the response head on it."""
-
-    def __init__(
-        self,
-        *,
-        model: str,
-        rates: RateCard,
-        now: Callable[[], int],
-        unknown_fields: UnknownFields,
-        max_event_bytes: int,
-    ) -> None:
-        super().__init__(max_event_bytes=max_event_bytes)
-        self._facts: dict[str, Any] = {}
-        self._assembler = Assembler(model=model, rates=rates, now=now, unknown_fields=unknown_fields)
-        self._blocks = self._assembler.blocks
-        self._repeats = Repeats()
-        self._stop_reason: Literal["stop", "length", "toolUse"] | None = None
-        self._final: AssistantMessage | None = None
-
-    @property
-    def delivered(self) -> bool:
-        return bool(self._blocks)
-
-    def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
-        self._facts = {"request_id": request_id, "rate_limit": rate_limits(headers)}
-
-    @property
-    def message(self) -> AssistantMessage:
-        """The message: a snapshot while it streams (``stop_reason`` is ``pending``), then the final one."""
-        return self._final or self._assembler.message("pending", **self._facts)
-
-    def note(self, kind: str, **details: Any) -> None:
-        """Adds a diagnostic to the message."""
-        self._assembler.note(kind, **details)
-
-    def done(self) -> list[Event]:
-        if self._stop_reason is None:
-            raise LookupError("done() before the end of the answer")
-        self._final = self._assembler.message(self._stop_reason, **self._facts)
-        return [Done(self._stop_reason, self._final)]
-
-    def failed(self, error: NodropError) -> list[Event]:
-        reason: Literal["error", "aborted"] = "aborted" if isinstance(error, AbortedError) else "error"
-        held_back: list[Event] = []
-        if self._cut_body is not None:
-            self._keep_cut(self._cut_body, held_back)
-        self._blocks.settle(held_back)
-        self._final = self._assembler.message(reason, error_message=str(error), **self._facts)
-        error.partial = self._final
-        return [*held_back, Failed(reason, self._final, error)]
-
-    def _keep_cut(self, body: bytes, out: list[Event]) -> None:
-        """The content of a body that broke off. Only now: an attempt that is made again must not have shown any."""
-        whole = closed(body)
-        if whole is None:
-            return
-        try:
-            walked = walk(whole, body=True)
-            if isinstance(walked.chunk, ChatCompletionResponse):
-                self._assembler.whole(walked.chunk, out)
-        except NodropError:
-            return  # what is odd in it did not end the answer: the cut did
-
-    def _read(self, data: bytes, out: list[Event]) -> bool:
-        text = self._repeats.text(data)
-        if text is not None:
-            (self._blocks.thought if self._repeats.thinking else self._blocks.text)(text, out)
-            return True
-        chunk = read_chunk(data)
-        if chunk is None:
-            return False
-        before = len(out)
-        self._assembler.chunk(chunk, out)
-        self._repeats.mapped(chunk, out[-1] if len(out) == before + 1 else None)
-        return True
-
-    def _response(self, response: ChatCompletionResponse, out: list[Event]) -> None:
-        self._assembler.whole(response, out)
-
-    def _walked(self, walked: Walked, data: bytes, out: list[Event]) -> None:
-        for oddity in walked.oddities:
-            self.note(oddity)
-        if walked.lone_surrogates:
-            self._blocks.lone_surrogates = True
-        if isinstance(walked.chunk, CompletionChunk):
-            self._assembler.chunk(walked.chunk, out)
-        elif walked.chunk is not None:
-            self._assembler.whole(walked.chunk, out)
-        if walked.error is not None:
-            raise walked.error
-
-    def _end(self, out: list[Event], *, done_marker: bool) -> None:
-        if self._sse.ignored_lines:
-            self.note("ignored_lines", count=self._sse.ignored_lines)
-        self._stop_reason = self._assembler.finish(out, done_marker=done_marker)
-        self.finished = True
-
-
-class WireSink(Sink[CompletionChunk | ChatCompletionResponse]):
-    """Hands out the generated models as they come. What they refuse is an error with the JSON on ``.raw``.
-
-    ``request_id`` is the server's name for the request, ``oddities`` what was odd about the text and no error.
-    """
-
-    _every_type = True
-
-    def __init__(self, *, max_event_bytes: int) -> None:
-        super().__init__(max_event_bytes=max_event_bytes)
-        self.request_id: str | None = None
-        self.oddities: list[str] = []
-        self._delivered = False
-        self._finish_seen = False
-
-    @property
-    def delivered(self) -> bool:
-        return self._delivered
-
-    def head(self, request_id: str | None, headers: Mapping[str, str]) -> None:
-        self.request_id = request_id
-
-    def done(self) -> list[CompletionChunk | ChatCompletionResponse]:
-        return []
-
-    def failed(self, error: NodropError) -> list[CompletionChunk | ChatCompletionResponse]:
-        return []
-
-    def _read(self, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> bool:
-        chunk = read_chunk(data)
-        if chunk is None:
-            return False
-        self._chunk(chunk, out)
-        return True
-
-    def _chunk(self, chunk: CompletionChunk, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
-        failure = error_beside_choices(chunk)
-        if failure is not None:
-            raise failure
-        self._finish_seen = self._finish_seen or any(choice.finish_reason for choice in chunk.choices or ())
-        self._delivered = True
-        out.append(chunk)
-
-    def _response(self, response: ChatCompletionResponse, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
-        self._finish_seen = self._delivered = True
-        out.append(response)
-
-    def _walked(self, walked: Walked, data: bytes, out: list[CompletionChunk | ChatCompletionResponse]) -> None:
-        self.oddities += [oddity for oddity in walked.oddities if oddity not in self.oddities]
-        if walked.error is None and isinstance(walked.chunk, CompletionChunk):
-            self._chunk(walked.chunk, out)
-        elif walked.error is None and isinstance(walked.chunk, ChatCompletionResponse):
-            self._response(walked.chunk, out)
-        else:
-            error = walked.error or StreamProtocolError("the models refuse an event and nothing says why")
-            if isinstance(error, ContentRejectedError):
-                error.raw = data
-            raise error
-
-    def _end(self, out: list[CompletionChunk | ChatCompletionResponse], *, done_marker: bool) -> None:
-        if not self._finish_seen:
-            raise StreamTruncatedError("the stream ended without a finish reason: the answer is cut off")
-        if self._sse.ignored_lines:
-            self.oddities.append("ignored_lines")
-        if not done_marker:
-            self.oddities.append("no_done_marker")
-        self.finished = True
 
 
 def _error_of(data: bytes) -> NodropError:
