@@ -16,7 +16,7 @@ from nodrop.rate_card import RateCard
 from nodrop.testing import MistralServer, Reply, Stall, finish, image_part, start, text, usage
 from nodrop.testing.wire import content
 
-SHARED = Path(__file__).parents[3] / "shared"
+CAPTURES = Path(__file__).parents[3] / "shared" / "captures"
 GOOD = (
     b'data: {"id":"1","model":"mistral-small-latest","choices":[{"index":0,"delta":{"content":"Hi"},'
     b'"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}\n\ndata: [DONE]\n\n'
@@ -94,10 +94,10 @@ def test_wrong_usage_is_one_line_and_status_2(
     assert words in err
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no recordings beside the project")
+@pytest.mark.skipif(not CAPTURES.is_dir(), reason="no recordings beside the project")
 def test_replay_of_every_recording_agrees_with_its_status(capsys: pytest.CaptureFixture[str]) -> None:
     compared = 0
-    for side in sorted((SHARED / "captures").rglob("*.meta.json")):
+    for side in sorted(CAPTURES.rglob("*.meta.json")):
         recorded = json.loads(side.read_text())
         name = side.name.removesuffix(".meta.json")
         [body] = [path for path in (side.with_name(name + ".sse"), side.with_name(name + ".json")) if path.exists()]
