@@ -120,6 +120,7 @@ _HOME: Final = {
     "nodrop.options": ("RequestOptions",),
 }  # fmt: skip
 _MODULE_OF: Final = {name: module for module, names in _HOME.items() for name in names}
+__all__ = [*_MODULE_OF]  # noqa: PLE0604 - the same table  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 if not TYPE_CHECKING:  # a checker that saw this would take every misspelt name for one of ours

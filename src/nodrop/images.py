@@ -38,6 +38,18 @@ def read_image(path: str | os.PathLike[str], mime_type: str | None = None) -> tu
     return _encoded(data, mime_type, where)
 
 
+def check_base64(data: str) -> None:
+    """Raises :class:`nodrop.ConfigurationError` when the data of an image is no plain base64, or none at all."""
+    if data.startswith("data:"):
+        raise ConfigurationError("image data must be plain base64, without a data-URL prefix")
+    try:
+        sound = bool(base64.b64decode(data, validate=True))
+    except ValueError:
+        sound = False
+    if not sound:
+        raise ConfigurationError("image data must be plain base64; ImageContent.from_path and from_bytes make it so")
+
+
 def _encoded(data: bytes, mime_type: str | None, where: str) -> tuple[str, str]:
     if not data:
         raise ConfigurationError(f"{where} is empty")

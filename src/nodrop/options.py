@@ -117,6 +117,29 @@ _ELSEWHERE: Final = {
     "seed": "random_seed",
     "stop_sequences": "stop",
 }
+_OF_THE_CLIENT: Final = frozenset(
+    {
+        "api_key",
+        "base_url",
+        "timeouts",
+        "max_retries",
+        "max_retry_delay",
+        "headers",
+        "rates",
+        "unknown_fields",
+        "max_event_bytes",
+        "on_retry",
+        "http_client",
+    }
+)
+"""The keywords of a client, for a user who gives one to a call. A test keeps them equal to its own."""
+_IN_OTHER_WORDS: Final = {
+    "timeout": "bounds are an option of the client: client.with_options(timeouts=nodrop.Timeouts(...))",
+    "system": "did you mean 'system_prompt'?",
+    "stream": "client.stream streams, client.complete does not",
+    "messages": "the messages are the second argument",
+    "abort": "did you mean 'signal'?",
+}
 _NOT_EXTRA: Final = ("model", "messages", "stream")
 
 
@@ -159,11 +182,15 @@ def body_fields(options: RequestOptions, *, tool_names: Iterable[str]) -> dict[s
 
 
 def _unknown(name: str) -> str:
+    if name in _OF_THE_CLIENT:
+        return f"{name} is an option of the client: nodrop.Client({name}=...), or client.with_options({name}=...)"
+    if name in _IN_OTHER_WORDS:
+        return f"unknown option {shown(name)}; {_IN_OTHER_WORDS[name]}"
     elsewhere = [_ELSEWHERE[name]] if name in _ELSEWHERE else []
     near = elsewhere or difflib.get_close_matches(name, sorted(NAMES), n=1, cutoff=0.6)
     near = near or sorted(known for known in NAMES if name in known)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown option {shown(name)}; {hint}What the API has beyond the options goes into extra_body"
+    return f"unknown option {shown(name)}; {hint}what the API has beyond the options goes into extra_body"
 
 
 def _wire_form(name: str, value: Any, tool_names: Iterable[str]) -> object:
@@ -196,9 +223,14 @@ def given(options: RequestOptions, name: str) -> Any:
 def flag(options: RequestOptions, name: Literal["replay_thinking"]) -> bool:
     """A switch of our own; absent and ``None`` are off. Raises :class:`nodrop.ConfigurationError` if it is no bool."""
     value = given(options, name)
+    check_flag(name, value)
+    return bool(value)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raises :class:`nodrop.ConfigurationError` when a switch is neither a bool nor ``None``: ``"no"`` would be on."""
     if value is not None and not isinstance(value, bool):
         raise ConfigurationError(f"option {name}: it must be True or False, not a Python {type(value).__name__}")
-    return bool(value)
 
 
 def server_tools(options: RequestOptions) -> list[Any]:

@@ -172,6 +172,36 @@ def test_a_standard_input_that_is_no_prompt(
     assert not server.requests
 
 
+def test_a_conversation_keeps_its_prompt_out_of_the_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: MistralServer
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    server.enqueue(Reply.stream(text("One."), finish()), Reply.stream(text("Two."), finish()))
+    monkeypatch.setattr(sys, "stdin", Terminal("a\n\nb\n"))
+    status, out, err = run(capsys, "chat", "--json")
+    assert status == 0
+    assert [line["type"] for line in lines(out)].count("done") == 2
+    assert err.count("> ") == 4
+    assert [message["content"] for message in server.requests[1].body["messages"]] == ["a", "One.", "b"]
+
+
+def test_an_empty_model_is_a_mistake(capsys: pytest.CaptureFixture[str], server: MistralServer) -> None:
+    status, out, err = run(capsys, "chat", "--model", "", "hi")
+    assert (status, out) == (2, "")
+    assert "no model" in err
+    assert not server.requests
+
+
+def test_replay_reads_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GOOD)))
+    status, out, _ = run(capsys, "replay", "--json", "-")
+    assert status == 0
+    assert lines(out)[-1]["type"] == "done"
+
+
 def test_chat_shows_a_rejected_chunk_and_keeps_the_text(
     capsys: pytest.CaptureFixture[str], server: MistralServer
 ) -> None:

@@ -66,7 +66,7 @@ def test_a_full_disk_is_one_line(command: list[str]) -> None:
             check=False,
         )
     assert run.returncode == 1
-    assert run.stderr.splitlines() == ["nodrop: [Errno 28] No space left on device"]
+    assert run.stderr.splitlines() == ["nodrop: cannot write the output: [Errno 28] No space left on device"]
 
 
 def test_a_reader_that_is_gone_is_not_told() -> None:
@@ -85,3 +85,11 @@ def test_an_interrupt_while_a_command_is_loaded_is_status_130(monkeypatch: pytes
 
     monkeypatch.setattr(nodrop.cli, "import_module", interrupted)
     assert nodrop.cli.main(["models"]) == 130
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_stream_that_the_shell_closed(closed: str) -> None:
+    command = f"{sys.executable} -m nodrop.cli models --json {closed}"
+    run = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert bool(run.stdout) == (closed != ">&-")

@@ -355,3 +355,18 @@ def test_one_client_in_many_threads(server: MistralServer) -> None:
         for thread in threads:
             thread.join()
     assert texts == ["Hello"] * 16
+
+
+def test_a_callback_that_would_have_to_be_awaited_is_refused() -> None:
+    async def tell(notice: nodrop.RetryNotice) -> None:
+        del notice
+
+    with pytest.raises(nodrop.ConfigurationError, match="would never run"):
+        nodrop.Client(api_key=KEY, on_retry=tell)
+
+
+async def test_the_wire_level_takes_a_request(side: Side, server: MistralServer) -> None:
+    async with side.client(server) as client:
+        for wrong in ({"model": "m", "messages": []}, None):
+            with pytest.raises(nodrop.ConfigurationError, match=r"takes a nodrop\.wire\.ChatCompletionRequest"):
+                client.wire_stream(wrong)

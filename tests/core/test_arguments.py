@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nodrop.events import ToolCallEnd
-from nodrop.testing.wire import call_part
+from nodrop.testing.wire import call_part, finish, tool_calls
+from tests.core.driving import run
 from tests.core.fragments import A, calls, part
 
 NOT_OBJECTS = [
@@ -79,3 +82,27 @@ def test_arguments_error_says_what_was_wrong_without_quoting_it() -> None:
 def test_monstrous_arguments_are_only_incomplete(raw: str) -> None:
     (call,) = calls(part(0, A, "f", raw)).message.tool_calls
     assert (call.complete, call.raw_arguments) == (False, raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"a":1,"a":2}', "a: this key stands twice, with different values"),
+        ('{"a":[{"b":true,"b":1}]}', r"a\[0\]\.b: this key stands twice"),
+        ('{"a":NaN}', "not JSON: NaN is no number there"),
+        ('{"a":-Infinity}', "not JSON: -Infinity is no number there"),
+        ('{"a":1e999}', "not JSON: a number is too large"),
+    ],
+)
+def test_arguments_that_readers_disagree_about_are_not_to_be_run(raw: str, reason: str) -> None:
+    [call] = run(tool_calls(call_part("aaaaaaaa1", "f", raw)), finish("tool_calls")).message.tool_calls
+    assert not call.complete
+    assert (call.arguments, call.raw_arguments) == ({}, raw)
+    assert call.arguments_error is not None
+    assert re.match(reason, call.arguments_error)
+
+
+def test_a_key_twice_with_the_same_value_is_no_doubt() -> None:
+    [call] = run(tool_calls(call_part("aaaaaaaa1", "f", '{"a":1,"a":1}')), finish("tool_calls")).message.tool_calls
+    assert call.complete
+    assert call.arguments == {"a": 1}

@@ -12,6 +12,7 @@ from nodrop.errors import (
     APIError,
     AuthenticationError,
     CapacityError,
+    ConfigurationError,
     ConnectionFailed,
     ContextOverflowError,
     InvalidRequestError,
@@ -309,3 +310,9 @@ def test_a_piece_that_is_no_bytes_is_a_mistake_of_the_caller(piece: Any) -> None
         with pytest.raises(TypeError, match=f"takes the bytes of the body, not {type(piece).__name__}"):
             take(piece)
     assert decoder.feed(body(text("a"), finish()))[-1].type == "done"
+
+
+def test_a_decoder_refuses_an_unknown_word_for_unknown_fields() -> None:
+    word: Any = "rejct"
+    with pytest.raises(ConfigurationError, match="'keep' or 'reject'"):
+        Decoder(unknown_fields=word)

@@ -9,10 +9,12 @@ from typing import Any, get_type_hints
 import pytest
 from pydantic import BaseModel
 
+from nodrop.client.options import ClientSettings
 from nodrop.content import Tool
 from nodrop.errors import ConfigurationError
 from nodrop.options import OURS, RequestOptions
-from nodrop.request import as_context
+from nodrop.rate_card import RateCard
+from nodrop.request import as_context, build_request
 from nodrop.wire import ChatCompletionRequest, GuardrailConfig, Prediction, ResponseFormat
 from tests.request.support import MODEL, build
 
@@ -133,7 +135,7 @@ def test_none_is_not_set() -> None:
         ({"temprature": 1}, "unknown option 'temprature'; did you mean 'temperature'"),
         ({"max_completion_tokens": 1}, "did you mean 'max_tokens'"),
         ({"seed": 1}, "did you mean 'random_seed'"),
-        ({"xyzzy": 1}, "unknown option 'xyzzy'; What the API has"),
+        ({"xyzzy": 1}, "unknown option 'xyzzy'; what the API has"),
         ({"SECRET SECRET": 1}, "unknown option a string of 13 characters"),
         ({"temperature": 1.6}, "option temperature: .*less than or equal to 1.5"),
         ({"temperature": "SECRET"}, "option temperature: .*valid number"),
@@ -201,3 +203,32 @@ def test_extra_body_is_sent_as_it_is_and_wins() -> None:
     body = build("hi", {"temperature": 0.5, "metadata": {"a": 1}, "extra_body": more}).body
     assert {key: body[key] for key in more} == more
     assert body["model"] == MODEL
+
+
+@pytest.mark.parametrize("name", sorted(ClientSettings.__annotations__.keys() | {"http_client"}))
+def test_an_option_of_the_client_is_no_option_of_a_call(name: str) -> None:
+    given: Any = {name: "SECRET"}
+    with pytest.raises(ConfigurationError, match=f"^{name} is an option of the client: ") as caught:
+        build_request(MODEL, as_context("q"), given, rates=RateCard.default())
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("timeout", "with_options\\(timeouts="),
+        ("system", "system_prompt"),
+        ("stream", "client.stream"),
+        ("abort", "signal"),
+    ],
+)
+def test_options_in_other_words(name: str, words: str) -> None:
+    given: Any = {name: 5}
+    with pytest.raises(ConfigurationError, match=words):
+        build_request(MODEL, as_context("q"), given, rates=RateCard.default())
+
+
+@pytest.mark.parametrize("value", ["no", 0, 1, "yes"])
+def test_takes_images_is_a_bool(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="takes_images: it must be True or False"):
+        build_request(MODEL, as_context("q"), {}, rates=RateCard.default(), takes_images=value)

@@ -69,7 +69,7 @@ def test_unknown_keys_of_a_system_message_and_of_a_tool_are_told_of() -> None:
 
 def test_what_is_no_message_in_a_context_is_a_mistake_of_the_call_and_not_quoted() -> None:
     history: Any = as_context("q").append(SECRET)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"messages\.1") as caught:
+    with pytest.raises(ConfigurationError, match=r"messages\[1\]: a message is a UserMessage") as caught:
         build_request(MODEL, as_context(history), {}, rates=RateCard.default())
     assert SECRET not in str(caught.value)
 
@@ -85,5 +85,47 @@ def test_a_history_of_ours_has_nothing_to_tell() -> None:
 
 @pytest.mark.parametrize("model", [None, 5, "", " "])
 def test_a_model_that_is_none_is_a_mistake_of_the_call(model: Any) -> None:
-    with pytest.raises(ConfigurationError, match="no model"):
+    with pytest.raises(ConfigurationError, match="no model" if isinstance(model, str) else "model is a model's id"):
         build_request(model, as_context("q"), {}, rates=RateCard.default())
+
+
+CALL = {"id": "aB3dE5gH7", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+WRONG: dict[str, tuple[Any, str]] = {
+    "a wire tool result": (
+        {"role": "tool", "tool_call_id": "a", "content": "r"},
+        r"messages\[0\]\.tool_call_id is the wire",
+    ),
+    "wire calls": (
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        r"messages\[0\]\.tool_calls is the wire",
+    ),
+    "wire calls alone": ({"role": "assistant", "tool_calls": [CALL]}, r"messages\[0\]\.tool_calls is the wire"),
+    "a block without its key": (
+        {"role": "user", "content": [{"type": "image", "data": "aGk="}]},
+        r"^messages\[0\]\.content\[0\]\.mimeType is missing$",
+    ),
+    "a block of the wrong kind": (
+        {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": 5}]},
+        r"^messages\[0\]\.content\[1\]\.text is not what the content model has there",
+    ),
+    "a block without a type": (
+        {"role": "user", "content": [{"typ": "text"}]},
+        r"^messages\[0\]\.content\[0\]\.type is missing$",
+    ),
+    "a block that is a string": ({"role": "user", "content": ["x"]}, r"^messages\[0\]\.content\[0\]: a block is"),
+    "content that is a number": ({"role": "user", "content": 5}, r"^messages\[0\]\.content is not"),
+    "no content": ({"role": "user"}, r"^messages\[0\]\.content is missing$"),
+    "no message": ("x", r"^messages\[0\]: a message is"),
+    "a role that nobody has": ({"role": "narrator", "content": "x"}, r"^messages\[0\]: a role is one of"),
+}
+
+
+@pytest.mark.parametrize(("message", "words"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_message_is_named_by_its_place_and_what_is_wrong(message: Any, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        as_context([message])
+
+
+def test_one_message_is_not_a_list_of_messages() -> None:
+    with pytest.raises(ConfigurationError, match="a list of messages \\(also of one\\)"):
+        as_context(UserMessage(content="x"))  # type: ignore[arg-type]

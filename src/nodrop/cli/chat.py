@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = load_settings()
     for warning in settings.warnings:
         print(f"nodrop: {warning}", file=sys.stderr)
-    arguments.model = arguments.model or settings.model.value
+    if arguments.model is None:  # an empty one is a mistake, not a wish for the default
+        arguments.model = settings.model.value
     client_settings = settings.client_settings()
     if arguments.base_url is not None:
         client_settings["base_url"] = arguments.base_url

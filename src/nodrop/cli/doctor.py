@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from nodrop.client.sync import Client
 from nodrop.settings import Settings, load_settings
@@ -23,7 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
         client_settings["api_key"] = "none"
     Client(**client_settings).close()
     print(json.dumps(_report(settings), ensure_ascii=False) if arguments.json else _text(settings))
-    return 0 if settings.api_key.value else 1
+    if settings.api_key.value:
+        return 0
+    print(f"nodrop: no API key: set MISTRAL_API_KEY, or api_key in {settings.user_file}", file=sys.stderr)
+    return 1
 
 
 def _values(settings: Settings) -> dict[str, tuple[object, str]]:

@@ -34,7 +34,8 @@ def standard_input() -> str:
 
 def next_line() -> str:
     """The next line of a conversation. Raises :class:`EOFError` at its end."""
-    return _text(lambda: input("> ")).strip()
+    print("> ", end="", file=sys.stderr, flush=True)  # standard output is the answer's
+    return _text(input).strip()
 
 
 def _text(read: Callable[[], str]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any, cast
 
+from nodrop.cli.prompt import STANDARD_INPUT
 from nodrop.cli.screen import Screen
 from nodrop.core.decoder import Decoder
 from nodrop.core.server_errors import error_from_response
@@ -17,7 +19,12 @@ from nodrop.settings import load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="server-sent events, or JSON: a completion or an error")
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="server-sent events, or JSON (a completion, an error); - is stdin",
+    )
     parser.add_argument(
         "--status",
         type=int,
@@ -57,6 +64,8 @@ def replayed(
 
 
 def _read(path: Path) -> bytes:
+    if str(path) == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
     try:
         return path.read_bytes()
     except OSError as error:

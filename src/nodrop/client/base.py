@@ -137,6 +137,10 @@ class BaseClient:
 
     def _wire(self, request: ChatCompletionRequest, *, stream: bool) -> tuple[RequestFlow[WireItem], Outgoing]:
         self._usable()
+        if not isinstance(request, ChatCompletionRequest):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"the wire level takes a nodrop.wire.ChatCompletionRequest, not a Python {type(request).__name__}"
+            )
         body = {**request.model_dump(mode="json"), "stream": stream}
 
         def new_sink() -> Sink[WireItem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 import platform
 import re
@@ -150,6 +151,8 @@ def _of_kind(kind: type[_Kind], words: str) -> Callable[[object], _Kind]:
 def _callback(value: Callable[[RetryNotice], None]) -> Callable[[RetryNotice], None]:
     if not callable(value):
         raise ConfigurationError(f"on_retry is a function that takes a RetryNotice, not {type(value).__name__}")
+    if inspect.iscoroutinefunction(value):
+        raise ConfigurationError("on_retry is called and not awaited: a coroutine function would never run")
     return value
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from nodrop.content import AssistantMessage, now_ms
 from nodrop.core.assembler import UnknownFields
 from nodrop.core.message_sink import MessageSink
 from nodrop.core.sse import MAX_EVENT_BYTES
-from nodrop.errors import AbortedError, NodropError
+from nodrop.errors import AbortedError, ConfigurationError, NodropError
 from nodrop.events import Event, Start
 from nodrop.rate_card import RateCard
 
@@ -39,6 +40,8 @@ class Decoder:
         max_event_bytes: int = MAX_EVENT_BYTES,
         now: Callable[[], int] = now_ms,
     ) -> None:
+        if unknown_fields not in get_args(UnknownFields):
+            raise ConfigurationError("unknown_fields is 'keep' or 'reject'")
         self._sink = MessageSink(
             model=model,
             rates=RateCard.default() if rates is None else rates,

@@ -52,7 +52,7 @@ def fault_of(model: type[BaseModel], value: object) -> Fault | None:
         model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return Fault(_real_path(first["loc"], value), _reason(first["type"]))
+        return Fault(real_path(first["loc"], value), _reason(first["type"]))
     return None
 
 
@@ -61,8 +61,8 @@ def _reason(kind: str) -> str:
     return "it is missing" if kind == "missing" else f"wrong shape ({kind})"
 
 
-def _real_path(loc: tuple[int | str, ...], value: object) -> str:
-    """A pydantic location as a path into ``value``: without the labels that it adds for union members."""
+def real_path(loc: tuple[int | str, ...], value: object) -> str:
+    """A pydantic location as a path into ``value``, without the labels that it adds for members of a union."""
     path = ""
     for place, step in enumerate(loc):
         last = place == len(loc) - 1
@@ -95,7 +95,7 @@ def validated(value: JSON, model: _Whole) -> tuple[CompletionChunk | ChatComplet
             return model.model_validate_json(json.dumps(repaired), strict=True), first
         except ValidationError as error:
             problem = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        first = first or malformed_frame(_real_path(problem["loc"], value), _reason(problem["type"]))
+        first = first or malformed_frame(real_path(problem["loc"], value), _reason(problem["type"]))
         better = _repaired(repaired, problem["loc"])
         if better is None:
             break

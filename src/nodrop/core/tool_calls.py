@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
 from nodrop.content import ToolCall
+from nodrop.core.rejections import path_of
+from nodrop.core.repeated_keys import first_repeat, object_of
 from nodrop.core.surrogates import SurrogateJoiner, without_surrogates
 from nodrop.errors import StreamProtocolError
 
@@ -164,13 +166,20 @@ def finished_call(call: OpenCall, call_id: str, *, ended: bool, cut: bool) -> To
         reason = "the answer ended before any arguments" if ended else "the arguments have not arrived yet"
         return _broken(call_id, name, raw, reason)
     try:
-        arguments: object = json.loads(raw, parse_constant=_no_json_constant, parse_float=_finite)
+        arguments: object = json.loads(
+            raw, parse_constant=_no_json_constant, parse_float=_finite, object_pairs_hook=object_of
+        )
+        repeat = first_repeat(arguments)
     except json.JSONDecodeError as error:
         return _broken(call_id, name, raw, f"not JSON: {error.msg} at character {error.pos} of {len(raw)}")
+    except _NoNumber as error:
+        return _broken(call_id, name, raw, f"not JSON: {error}")
     except (ValueError, RecursionError) as error:
         return _broken(call_id, name, raw, f"not readable as JSON: {type(error).__name__}")
     if not isinstance(arguments, dict):
         return _broken(call_id, name, raw, "the arguments are no JSON object")
+    if repeat is not None and repeat.differs:  # which of the two is meant, nobody knows
+        return _broken(call_id, name, raw, f"{path_of(repeat.steps)}: this key stands twice, with different values")
     return ToolCall(id=call_id, name=name, arguments=without_surrogates(arguments), raw_arguments=raw)
 
 
@@ -178,12 +187,16 @@ def _broken(call_id: str, name: str, raw: str, reason: str) -> ToolCall:
     return ToolCall(id=call_id, name=name, raw_arguments=raw, complete=False, arguments_error=reason)
 
 
+class _NoNumber(ValueError):
+    """A number that Python reads and JSON does not have."""
+
+
 def _finite(number: str) -> float:
     value = float(number)
     if math.isinf(value):
-        raise ValueError("a number that is too large")
+        raise _NoNumber("a number is too large")
     return value
 
 
 def _no_json_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise _NoNumber(f"{name} is no number there")

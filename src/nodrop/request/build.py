@@ -6,22 +6,22 @@ option in ``options``. The body is validated through the generated ``ChatComplet
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pydantic import ValidationError
 
 from nodrop.content import Context, Diagnostic, Message, SystemMessage, Tool, UserMessage
-from nodrop.core.rejections import place_of
+from nodrop.core.shapes import real_path
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import ConfigurationError
-from nodrop.options import RequestOptions, body_fields, checked, extra_body, flag, given, server_tools
+from nodrop.options import RequestOptions, body_fields, check_flag, checked, extra_body, flag, given, server_tools
 from nodrop.rate_card import RateCard
 from nodrop.request.system import folded_system
 from nodrop.request.tools import wire_tool
 from nodrop.request.transcript import wire_messages
-from nodrop.request.unknown_keys import unknown_keys
+from nodrop.request.unknown_keys import refuse_wire_form, unknown_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,10 @@ def build_request(
     Raises :class:`nodrop.ConfigurationError` for a wrong option, a result without a call, or a history with nothing to
     send, and :class:`nodrop.UnsupportedContentError` for a block that cannot be sent.
     """
-    if not isinstance(model, str) or not model.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"model is a model's id, a string, not a Python {type(model).__name__}")
+    check_flag("takes_images", takes_images)
+    if not model.strip():
         raise ConfigurationError("no model: name one, for example 'mistral-medium-latest'")
     system = folded_system(context)
     unknown = unknown_keys(context.messages, system.tools)
@@ -98,15 +101,36 @@ def as_context(
         messages = [UserMessage(content=value)]
     if not isinstance(messages, list | tuple):
         raise ConfigurationError(
-            f"what to send must be a string, a list of messages, or a Context, not a Python {type(value).__name__}"
+            "what to send must be a string, a list of messages (also of one), or a Context, "
+            f"not a Python {type(value).__name__}"
         )
+    for place, message in enumerate(messages):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if isinstance(message, Mapping):
+            refuse_wire_form(f"messages[{place}]", cast("Mapping[str, object]", message))
+    given_as: dict[str, Any] = {
+        "messages": [*messages],
+        "tools": [*own_tools, *(tools or ())],
+        "system_prompt": system_prompt,
+    }
     try:
-        return Context.model_validate(
-            {"messages": [*messages], "tools": [*own_tools, *(tools or ())], "system_prompt": system_prompt}  # pyright: ignore[reportUnknownArgumentType]
-        )
+        return Context.model_validate(given_as)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = place_of(found["loc"])
-    if found["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        raise ConfigurationError(f"{where}: a role is one of system, user, assistant, toolResult")
-    raise ConfigurationError(f"{where} is not what the content model has there ({found['type']})")
+        found = max(
+            error.errors(include_url=False, include_context=False, include_input=False), key=lambda one: len(one["loc"])
+        )
+    raise ConfigurationError(_what_is_wrong(real_path(found["loc"], given_as), found["type"]))
+
+
+def _what_is_wrong(where: str, kind: str) -> str:
+    """The most specific error of a validation, in words and without the value."""
+    match kind:
+        case "union_tag_invalid" | "union_tag_not_found":
+            return f"{where}: a role is one of system, user, assistant, toolResult"
+        case "model_attributes_type" | "model_type" if "content" in where:
+            return f"{where}: a block is a TextContent or its like, or a dict with a type"
+        case "model_attributes_type" | "model_type":
+            return f"{where}: a message is a UserMessage or its like, or a dict with role and content"
+        case "missing":
+            return f"{where} is missing"
+        case _:
+            return f"{where} is not what the content model has there ({kind})"

@@ -49,8 +49,8 @@ class Pairs:
 
 
 def failed(message: AssistantMessage) -> bool:
-    """Whether an answer ended in error or was aborted."""
-    return message.stop_reason in ("error", "aborted")
+    """Whether an answer ended in error, was aborted, or has not ended: a snapshot taken while it streams."""
+    return message.stop_reason in ("error", "aborted", "pending")
 
 
 def paired(messages: Sequence[Message]) -> Pairs:

@@ -35,6 +35,7 @@ from nodrop.content import (
 from nodrop.core.surrogates import without_surrogates
 from nodrop.core.tool_calls import compact_json
 from nodrop.errors import ConfigurationError
+from nodrop.images import check_base64
 from nodrop.json_values import json_copy
 from nodrop.request.pairing import Pairs, Slot, failed, paired
 from nodrop.request.tool_ids import wire_ids
@@ -188,8 +189,7 @@ class _Writer:
         if not self.takes_images:
             self.images_omitted += 1
             return _text(IMAGE_OMITTED)
-        if image.data.startswith("data:") or not image.data.isascii():
-            raise ConfigurationError("image data must be plain base64, without a data-URL prefix")
+        check_base64(image.data)
         return {"type": "image_url", "image_url": f"data:{without_surrogates(image.mime_type)};base64,{image.data}"}
 
     def _call(self, slot: Slot) -> _Wire:

@@ -7,7 +7,7 @@ of in a diagnostic, by path and never by value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from nodrop.content import Diagnostic, Message, OtherBlock, Tool
@@ -32,16 +32,24 @@ def unknown_keys(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[Di
     """
     paths: list[str] = []
     for place, message in enumerate(messages):
-        for key, value in (message.model_extra or {}).items():
-            if key in _WIRE_FORM and value and key not in type(message).model_fields:  # a result has a tool_call_id
-                raise ConfigurationError(f"messages[{place}].{key} is the wire's form of a message: {_WIRE_FORM[key]}")
-            paths.append(f"messages.{message.role}.{path_key(key)}")
+        extra = message.model_extra or {}
+        refuse_wire_form(f"messages[{place}]", {**extra, "role": message.role})
+        paths += [f"messages.{message.role}.{path_key(key)}" for key in extra]
         paths += _of_blocks(message)
     paths += [f"tools.{path_key(key)}" for tool in tools for key in tool.model_extra or {}]
     if not paths:
         return ()
     known = sorted(set(paths))
     return (Diagnostic(type="unknown_keys_not_sent", details={"paths": known[:_SHOWN], "count": len(paths)}),)
+
+
+def refuse_wire_form(where: str, message: Mapping[str, object]) -> None:
+    """Raises :class:`nodrop.ConfigurationError` for a key of the wire's message form that holds something."""
+    if message.get("role") == "toolResult":  # of its own keys one has the wire's name
+        return
+    for key, instead in _WIRE_FORM.items():
+        if message.get(key):
+            raise ConfigurationError(f"{where}.{key} is the wire's form of a message: {instead}")
 
 
 def _of_blocks(message: Message) -> Iterator[str]:
