@@ -396,6 +396,11 @@ def tool_result(
             "json.dumps() makes text of a value"
         )
     blocks: list[UserBlock] = [TextContent(text=content)] if isinstance(content, str) else [*content]
+    for block in blocks:
+        if not isinstance(block, BaseModel):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(
+                f"a block of a tool result is a TextContent or its like, not {type(block).__name__}"
+            )
     return ToolResultMessage(tool_call_id=call.id, tool_name=call.name, content=blocks, is_error=is_error)
 
 

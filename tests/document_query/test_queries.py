@@ -353,3 +353,35 @@ def test_cancelling_the_task_propagates_and_leaks_nothing(mistral_server: Mistra
             await asyncio.to_thread(mistral_server.wait_for_open_connections, 0)
 
     asyncio.run(run())
+
+
+def test_a_query_that_is_built_wrong() -> None:
+    blocking: Any
+    on_asyncio: Any
+    blocking, on_asyncio = nodrop.Client(api_key="x"), nodrop.AsyncClient(api_key="x")
+    wrong: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (nodrop.DocumentQuery, on_asyncio, {}, "takes a nodrop.Client, not a Python AsyncClient"),
+        (nodrop.AsyncDocumentQuery, blocking, {}, "takes a nodrop.AsyncClient, not a Python Client"),
+        (nodrop.DocumentQuery, None, {}, "not a Python NoneType"),
+        (nodrop.DocumentQuery, blocking, {"streaming": "no"}, "streaming is True or False"),
+        (nodrop.DocumentQuery, blocking, {"preview_interval": "x"}, "preview_interval is seconds"),
+    ]
+    for kind, client, given, words in wrong:
+        with pytest.raises(nodrop.ConfigurationError, match=words):
+            kind(client, library_ids=["a"], **given)
+
+
+def test_a_call_with_the_wrong_kinds() -> None:
+    async def tell(text: str) -> None:
+        del text
+
+    with nodrop.Client(api_key="x") as client:
+        query = nodrop.DocumentQuery(client, library_ids=["a"], model="m", streaming=True)
+        wrong: list[tuple[dict[str, Any], str]] = [
+            ({"on_update": 5}, "on_update is a function"),
+            ({"on_update": tell}, "would never run"),
+            ({"abort": 5}, "an AbortSignal, not a Python int"),
+        ]
+        for given, words in wrong:
+            with pytest.raises(nodrop.ConfigurationError, match=words):
+                query.run("?", **given)

@@ -190,7 +190,7 @@ def test_several_text_blocks_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("content", [[], [TextContent(text="")], [TextContent(text=" \n")], [THINKING]])
-@pytest.mark.parametrize("stop_reason", ["stop", "length", "error", "aborted"])
+@pytest.mark.parametrize("stop_reason", ["stop", "length", "error", "aborted", "pending"])
 def test_an_empty_answer_is_not_sent(content: list[Any], stop_reason: Any) -> None:
     history = [user("one"), answer(*content, stop_reason=stop_reason), user("two")]
     assert [message["role"] for message in sent(history)] == ["user", "user"]
@@ -229,7 +229,7 @@ def test_thinking_is_replayed_for_the_same_model_only(model: str, replayed: bool
     assert isinstance(message["content"], list) is replayed
 
 
-@pytest.mark.parametrize("stop_reason", ["error", "aborted"])
+@pytest.mark.parametrize("stop_reason", ["error", "aborted", "pending"])
 def test_of_a_failed_answer_only_the_text_is_sent(stop_reason: Any) -> None:
     failed = answer(THINKING, TextContent(text="so far"), call("aaaaaaaaa"), call("b"), stop_reason=stop_reason)
     history = [user(), failed, result("b"), user("go on")]

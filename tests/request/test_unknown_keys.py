@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodrop.content import SystemMessage, Tool, UserMessage
+from nodrop.content import Context, SystemMessage, Tool, UserMessage
 from nodrop.errors import ConfigurationError
 from nodrop.rate_card import RateCard
 from nodrop.request import BuiltRequest, as_context, build_request
@@ -129,3 +129,17 @@ def test_a_wrong_message_is_named_by_its_place_and_what_is_wrong(message: Any, w
 def test_one_message_is_not_a_list_of_messages() -> None:
     with pytest.raises(ConfigurationError, match="a list of messages \\(also of one\\)"):
         as_context(UserMessage(content="x"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("key", "near"), [("system", "system_prompt"), ("tool", "tools"), ("mesages", "messages")])
+def test_a_misspelt_key_of_a_context_is_a_mistake(key: str, near: str) -> None:
+    more: dict[str, Any] = {key: SECRET}
+    context = Context(messages=[UserMessage(content="x")], **more)
+    with pytest.raises(ConfigurationError, match=f"a context has no {key}; did you mean {near}\\?"):
+        build_request(MODEL, as_context(context), {}, rates=RateCard.default())
+
+
+def test_a_key_of_a_newer_context_is_told_of() -> None:
+    context = Context.model_validate({"messages": [{"role": "user", "content": "x"}], "branchId": 5})
+    [note] = build_request(MODEL, as_context(context), {}, rates=RateCard.default()).diagnostics
+    assert note.details == {"paths": ["branchId"], "count": 1}

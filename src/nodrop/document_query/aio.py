@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from nodrop.client.abort import AbortSignal
-from nodrop.document_query.base import DEFAULT_INTERVAL, BaseDocumentQuery
+from nodrop.document_query.base import DEFAULT_INTERVAL, BaseDocumentQuery, check_client
 from nodrop.document_query.query import Query, refused_call
 from nodrop.document_query.result import ToolResult
 from nodrop.errors import AbortedError, APIError, ConfigurationError
@@ -35,6 +35,7 @@ class AsyncDocumentQuery(BaseDocumentQuery):
         settings: Settings | None = None,
         preview_interval: float = DEFAULT_INTERVAL,
     ) -> None:
+        check_client(client, "AsyncClient")
         super().__init__(library_ids, model, streaming, settings, preview_interval)
         self._client = client
 
@@ -69,6 +70,7 @@ class AsyncDocumentQuery(BaseDocumentQuery):
     async def _run(
         self, query: Query, on_update: Callable[[str], object] | None, signal: AbortSignal | None
     ) -> ToolResult:
+        self._check_call(on_update, signal)
         signal = AbortSignal() if signal is None else signal
         async with aclosing(self._exchanges(query, signal)) as steps:
             async for _ in steps:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from nodrop.client.abort import AbortSignal
 from nodrop.content import Tool
 from nodrop.document_query.declaration import TOOL_NAME, declaration, read_arguments
 from nodrop.document_query.query import PREVIEW_SECONDS, Query
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 
 LOG: Final = logging.getLogger("nodrop")
+
+
+def check_client(client: object, kind: str) -> None:
+    """Raises :class:`nodrop.ConfigurationError` when ``client`` is not of this kind; by name, to import no client."""
+    if all(cls.__name__ != kind for cls in type(client).__mro__):
+        raise ConfigurationError(f"this document query takes a nodrop.{kind}, not a Python {type(client).__name__}")
 
 
 class BaseDocumentQuery:
@@ -35,7 +42,9 @@ class BaseDocumentQuery:
     ) -> None:
         if isinstance(library_ids, str):
             raise ConfigurationError("library_ids is a list of ids, not one string")
-        if not 0 <= preview_interval < math.inf:
+        if not isinstance(streaming, bool | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"streaming is True or False, not a Python {type(streaming).__name__}")
+        if not isinstance(preview_interval, int | float) or not 0 <= preview_interval < math.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError("preview_interval is seconds, 0 or more")
         if settings is None and (library_ids is None or model is None or streaming is None):
             settings = load_settings()
@@ -65,6 +74,13 @@ class BaseDocumentQuery:
     def streaming(self) -> bool:
         """Whether queries are streamed."""
         return self._streaming
+
+    def _check_call(self, on_update: object, signal: object) -> None:
+        """Raises :class:`nodrop.ConfigurationError` when one of them is of the wrong kind."""
+        if on_update is not None and not callable(on_update):
+            raise ConfigurationError(f"on_update is a function, not a Python {type(on_update).__name__}")
+        if signal is not None and not isinstance(signal, AbortSignal):
+            raise ConfigurationError(f"what aborts a query is an AbortSignal, not a Python {type(signal).__name__}")
 
     def _query(self, arguments: Mapping[str, Any]) -> Query:
         """Raises :class:`nodrop.ConfigurationError` naming every argument that is wrong."""

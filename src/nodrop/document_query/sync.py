@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from nodrop.client.abort import AbortSignal
-from nodrop.document_query.base import DEFAULT_INTERVAL, BaseDocumentQuery
+from nodrop.document_query.base import DEFAULT_INTERVAL, BaseDocumentQuery, check_client
 from nodrop.document_query.query import Query, refused_call
 from nodrop.document_query.result import ToolResult
 from nodrop.errors import AbortedError, APIError, ConfigurationError
@@ -37,6 +38,7 @@ class DocumentQuery(BaseDocumentQuery):
         settings: Settings | None = None,
         preview_interval: float = DEFAULT_INTERVAL,
     ) -> None:
+        check_client(client, "Client")
         super().__init__(library_ids, model, streaming, settings, preview_interval)
         self._client = client
 
@@ -79,6 +81,9 @@ class DocumentQuery(BaseDocumentQuery):
         return self._run(query, update, signal)
 
     def _run(self, query: Query, on_update: Callable[[str], object] | None, signal: AbortSignal | None) -> ToolResult:
+        self._check_call(on_update, signal)
+        if inspect.iscoroutinefunction(on_update):
+            raise ConfigurationError("on_update is called and not awaited here: a coroutine function would never run")
         signal = AbortSignal() if signal is None else signal
         with closing(self._exchanges(query, signal)) as steps:
             for _ in steps:

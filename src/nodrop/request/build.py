@@ -57,7 +57,7 @@ def build_request(
     if not model.strip():
         raise ConfigurationError("no model: name one, for example 'mistral-medium-latest'")
     system = folded_system(context)
-    unknown = unknown_keys(context.messages, system.tools)
+    unknown = unknown_keys(context, system.tools)
     fields = body_fields(options, tool_names=[tool.name for tool in system.tools])
     more = extra_body(options)
     tools = [wire_tool(tool) for tool in system.tools] + server_tools(options)
@@ -93,8 +93,9 @@ def as_context(
     """
     messages: object = value
     own_tools: Sequence[Tool] = ()
+    more: dict[str, Any] = {}
     if isinstance(value, Context):
-        messages, own_tools = value.messages, value.tools
+        messages, own_tools, more = value.messages, value.tools, value.model_extra or {}
         if system_prompt is not None and value.messages and isinstance(value.messages[0], SystemMessage):
             raise ConfigurationError("the context has a system prompt already; give one or the other")
     elif isinstance(value, str):
@@ -108,6 +109,7 @@ def as_context(
         if isinstance(message, Mapping):
             refuse_wire_form(f"messages[{place}]", cast("Mapping[str, object]", message))
     given_as: dict[str, Any] = {
+        **more,
         "messages": [*messages],
         "tools": [*own_tools, *(tools or ())],
         "system_prompt": system_prompt,

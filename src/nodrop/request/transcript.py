@@ -6,7 +6,7 @@
 - A result stands directly after its call, in the order of the calls, wherever it stood in the history. A call without
   one gets an error result. A result without a call is an error, and so is a second result.
 - A call that is not complete was never run: it is sent only if somebody answered it, with ``{}`` for its arguments.
-- Of an answer that failed or was aborted only its text is sent, never its calls or their results.
+- Of an answer that failed, was aborted or has not ended only its text is sent, never its calls or their results.
 - An empty message is not sent: a user's without text and images, an answer's with nothing but blanks and no calls.
 - Ids that Mistral does not take are replaced (``tool_ids``). System messages are folded elsewhere (``system``).
 """

@@ -7,10 +7,11 @@ of in a diagnostic, by path and never by value.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from nodrop.content import Diagnostic, Message, OtherBlock, Tool
+from nodrop.content import Context, Diagnostic, Message, OtherBlock, Tool
 from nodrop.core.rejections import path_key
 from nodrop.errors import ConfigurationError
 
@@ -25,13 +26,18 @@ _WIRE_FORM: Final = {
 _SHOWN: Final = 20
 
 
-def unknown_keys(messages: Sequence[Message], tools: Sequence[Tool]) -> tuple[Diagnostic, ...]:
-    """One diagnostic with the paths of all unknown keys, or none.
+def unknown_keys(context: Context, tools: Sequence[Tool]) -> tuple[Diagnostic, ...]:
+    """One diagnostic with the paths of all unknown keys, or none. ``tools`` are all that will be sent.
 
-    Raises :class:`nodrop.ConfigurationError` for a key of the wire's message form that holds something.
+    Raises :class:`nodrop.ConfigurationError` for a key of the wire's message form that holds something, and for a key
+    of the context that is a misspelt one of ours.
     """
-    paths: list[str] = []
-    for place, message in enumerate(messages):
+    paths = [path_key(key) for key in context.model_extra or {}]
+    for key in context.model_extra or {}:
+        near = difflib.get_close_matches(key, Context.model_fields, 1)
+        if near:
+            raise ConfigurationError(f"a context has no {path_key(key)}; did you mean {near[0]}?")
+    for place, message in enumerate(context.messages):
         extra = message.model_extra or {}
         refuse_wire_form(f"messages[{place}]", {**extra, "role": message.role})
         paths += [f"messages.{message.role}.{path_key(key)}" for key in extra]
