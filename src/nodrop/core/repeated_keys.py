@@ -7,6 +7,7 @@ keys, which none with a repeated key has; any other is read again, with a check 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple, cast
 
 from nodrop.wire import CompletionChunk, ThinkChunk
@@ -26,8 +27,15 @@ class ObjectWithRepeats(dict[str, Any]):
         for key, value in pairs:
             if key in first and not self.differs:
                 self.repeated = key
-                self.differs = json.dumps(first[key]) != json.dumps(value)  # in JSON, true is not 1
+                self.differs = not _same(first[key], value)
             first.setdefault(key, value)
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two JSON values are one: in JSON, ``true`` is not ``1``, and nowhere inside of them either."""
+    if type(one) is not type(other):
+        return False
+    return json.dumps(one) == json.dumps(other) if isinstance(one, dict | list) else one == other
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -46,21 +54,24 @@ class Repeat(NamedTuple):
 def first_repeat(value: object) -> Repeat | None:
     """The first repeated key of a value read with :func:`object_of`: one that differs, if there is one."""
     found: Repeat | None = None
-    pending: list[tuple[object, tuple[int | str, ...]]] = [(value, ())]
-    while pending:
-        inner, steps = pending.pop()
-        if isinstance(inner, ObjectWithRepeats):
-            repeat = Repeat((*steps, inner.repeated), inner.differs)
-            if repeat.differs:
-                return repeat
-            found = found or repeat
-        if isinstance(inner, dict):
-            members = [(member, (*steps, key)) for key, member in cast("dict[str, object]", inner).items()]
-            pending += reversed(members)
-        elif isinstance(inner, list):
-            items = [(item, (*steps, place)) for place, item in enumerate(cast("list[object]", inner))]
-            pending += reversed(items)
+    for repeat in _repeats(value, ()):
+        if repeat.differs:
+            return repeat
+        found = found or repeat
     return found
+
+
+def _repeats(value: object, steps: tuple[int | str, ...]) -> Iterator[Repeat]:
+    if isinstance(value, ObjectWithRepeats):
+        yield Repeat((*steps, value.repeated), value.differs)
+    inside: Iterable[tuple[int | str, object]] = ()
+    if isinstance(value, dict):
+        inside = cast("dict[str, object]", value).items()
+    elif isinstance(value, list):
+        inside = enumerate(cast("list[object]", value))
+    for step, inner in inside:
+        if isinstance(inner, dict | list):
+            yield from _repeats(inner, (*steps, step))  # pyright: ignore[reportUnknownArgumentType]
 
 
 class _Repeated(ValueError):
