@@ -261,7 +261,8 @@ CONTESTANTS = {
 def main() -> None:
     name, base_url, events = sys.argv[1:]
     measured = CONTESTANTS[name](base_url, int(events))
-    print(json.dumps({"cpu": measured.cpu, "reads": measured.reads, **measured.seen._asdict()}))
+    streams = STREAMS + (measured.reads is not None)  # the one in which reads are counted
+    print(json.dumps({"cpu": measured.cpu, "reads": measured.reads, "streams": streams, **measured.seen._asdict()}))
 
 
 if __name__ == "__main__":

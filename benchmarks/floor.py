@@ -52,11 +52,14 @@ class Server:
         parsed: dict[str, int] = json.loads(line)
         return parsed
 
-    def packets(self, events: int) -> int:
-        """The packets of the first stream of this length since the last call; lines of other streams are passed by."""
-        while (line := self.line())["events"] != events:
-            pass
-        return line["packets"]
+    def packets(self, events: int, streams: int) -> int:
+        """The packets of one of the ``streams`` of this length that a contestant has read; its warm-up is passed by."""
+        found = 0
+        while streams:
+            line = self.line()
+            if line["events"] == events:
+                found, streams = line["packets"], streams - 1
+        return found
 
 
 @contextmanager
@@ -76,7 +79,7 @@ def run(server: Server, contestant: str, events: int, python: str) -> Run:
     seen = json.loads(done.stdout)
     if seen["deltas"] != events:
         raise RuntimeError(f"{contestant} handed out {seen['deltas']} deltas of {events}: its time means nothing")
-    return Run(seen["cpu"] / events * 1e6, seen["reads"], server.packets(events))
+    return Run(seen["cpu"] / events * 1e6, seen["reads"], server.packets(events, seen["streams"]))
 
 
 class Report:

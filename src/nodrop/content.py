@@ -116,8 +116,9 @@ class ToolCall(_Model):
     """A tool that the model asks for.
 
     ``arguments`` is the decoded object. When ``complete`` is false the call must not be run: the stream was cut
-    inside it, or its arguments are no JSON object; then ``arguments`` is ``{}``, ``arguments_error`` says what was
-    wrong, and ``raw_arguments`` holds what arrived, to the letter.
+    inside it, or its arguments are no JSON object, or one that has a key twice with different values. Then
+    ``arguments`` is ``{}``, ``arguments_error`` says what was wrong, and ``raw_arguments`` holds what arrived, to the
+    letter.
     """
 
     type: Literal["toolCall"] = "toolCall"

@@ -115,9 +115,11 @@ _ELSEWHERE: Final = {
     "max_completion_tokens": "max_tokens",
     "max_output_tokens": "max_tokens",
     "seed": "random_seed",
+    "system": "system_prompt",
+    "abort": "signal",
     "stop_sequences": "stop",
 }
-_OF_THE_CLIENT: Final = frozenset(
+OF_THE_CLIENT: Final = frozenset(
     {
         "api_key",
         "base_url",
@@ -135,10 +137,8 @@ _OF_THE_CLIENT: Final = frozenset(
 """The keywords of a client, for a user who gives one to a call. A test keeps them equal to its own."""
 _IN_OTHER_WORDS: Final = {
     "timeout": "bounds are an option of the client: client.with_options(timeouts=nodrop.Timeouts(...))",
-    "system": "did you mean 'system_prompt'?",
     "stream": "client.stream streams, client.complete does not",
     "messages": "the messages are the second argument",
-    "abort": "did you mean 'signal'?",
 }
 _NOT_EXTRA: Final = ("model", "messages", "stream")
 
@@ -182,7 +182,7 @@ def body_fields(options: RequestOptions, *, tool_names: Iterable[str]) -> dict[s
 
 
 def _unknown(name: str) -> str:
-    if name in _OF_THE_CLIENT:
+    if name in OF_THE_CLIENT:
         return f"{name} is an option of the client: nodrop.Client({name}=...), or client.with_options({name}=...)"
     if name in _IN_OTHER_WORDS:
         return f"unknown option {shown(name)}; {_IN_OTHER_WORDS[name]}"

@@ -66,7 +66,7 @@ def test_a_full_disk_is_one_line(command: list[str]) -> None:
             check=False,
         )
     assert run.returncode == 1
-    assert run.stderr.splitlines() == ["nodrop: cannot write the output: [Errno 28] No space left on device"]
+    assert run.stderr.splitlines() == ["nodrop: [Errno 28] No space left on device"]
 
 
 def test_a_reader_that_is_gone_is_not_told() -> None:

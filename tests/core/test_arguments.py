@@ -89,9 +89,9 @@ def test_monstrous_arguments_are_only_incomplete(raw: str) -> None:
     [
         ('{"a":1,"a":2}', "a: this key stands twice, with different values"),
         ('{"a":[{"b":true,"b":1}]}', r"a\[0\]\.b: this key stands twice"),
-        ('{"a":NaN}', "not JSON: NaN is no number there"),
-        ('{"a":-Infinity}', "not JSON: -Infinity is no number there"),
-        ('{"a":1e999}', "not JSON: a number is too large"),
+        ('{"a":NaN}', "not readable: NaN is no JSON"),
+        ('{"a":-Infinity}', "not readable: -Infinity is no JSON"),
+        ('{"a":1e999}', "not readable: a number is too large"),
     ],
 )
 def test_arguments_that_readers_disagree_about_are_not_to_be_run(raw: str, reason: str) -> None:
@@ -106,3 +106,12 @@ def test_a_key_twice_with_the_same_value_is_no_doubt() -> None:
     [call] = run(tool_calls(call_part("aaaaaaaa1", "f", '{"a":1,"a":1}')), finish("tool_calls")).message.tool_calls
     assert call.complete
     assert call.arguments == {"a": 1}
+
+
+@pytest.mark.parametrize(("depth", "complete"), [(150, True), (300, False), (600, False), (5000, False)])
+def test_arguments_that_are_nested_deep(depth: int, complete: bool) -> None:
+    raw = '{"a":' + "[" * depth + "]" * depth + "}"
+    outcome = run(tool_calls(call_part("aaaaaaaa1", "f", raw)), finish("tool_calls"))
+    [call] = outcome.message.tool_calls
+    assert (call.complete, call.raw_arguments) == (complete, raw)
+    assert raw[4:] in outcome.message.model_dump_json(by_alias=True)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from nodrop.client.options import ClientSettings
 from nodrop.content import Tool
 from nodrop.errors import ConfigurationError
-from nodrop.options import OURS, RequestOptions
+from nodrop.options import OF_THE_CLIENT, OURS, RequestOptions
 from nodrop.rate_card import RateCard
 from nodrop.request import as_context, build_request
 from nodrop.wire import ChatCompletionRequest, GuardrailConfig, Prediction, ResponseFormat
@@ -205,7 +205,11 @@ def test_extra_body_is_sent_as_it_is_and_wins() -> None:
     assert body["model"] == MODEL
 
 
-@pytest.mark.parametrize("name", sorted(ClientSettings.__annotations__.keys() | {"http_client"}))
+def test_the_options_of_the_client_are_those_of_the_client() -> None:
+    assert ClientSettings.__annotations__.keys() | {"http_client"} == OF_THE_CLIENT
+
+
+@pytest.mark.parametrize("name", sorted(OF_THE_CLIENT))
 def test_an_option_of_the_client_is_no_option_of_a_call(name: str) -> None:
     given: Any = {name: "SECRET"}
     with pytest.raises(ConfigurationError, match=f"^{name} is an option of the client: ") as caught:

@@ -30,7 +30,7 @@ _COMMANDS: Final = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line; gives the exit status. Whatever a user does to it, it ends without a traceback."""
+    """Runs the command line; gives the exit status. A closed or full output, or Ctrl-C, is no traceback."""
     sys.stdin, sys.stdout, sys.stderr = (
         stream or open(os.devnull, mode)  # noqa: SIM115 - closed by the shell (`>&-`)
         for stream, mode in ((sys.stdin, "r"), (sys.stdout, "w"), (sys.stderr, "w"))
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         _give_up_output()
-        print(f"nodrop: cannot write the output: {error}", file=sys.stderr)  # a full disk, a terminal that is gone
+        print(f"nodrop: {error}", file=sys.stderr)  # a full disk, a terminal that is gone
         return FAILED
 
 

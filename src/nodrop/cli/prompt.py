@@ -14,7 +14,7 @@ STANDARD_INPUT: Final = "-"
 def prompt_of(words: Sequence[str]) -> str:
     """The words of a prompt; ``-`` among them stands for standard input, on lines of its own.
 
-    Raises :class:`ConfigurationError` when standard input is empty or no text.
+    Raises :class:`ConfigurationError` when standard input is empty or no text, and for a second ``-``.
     """
     if STANDARD_INPUT not in words:
         return " ".join(words)

@@ -21,7 +21,6 @@ from nodrop.settings import load_settings
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
-        type=Path,
         metavar="FILE",
         help="server-sent events, or JSON (a completion, an error); - is stdin",
     )
@@ -36,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    path: Path = arguments.file
-    body = _read(path)
-    recorded = _side_file(path)
+    piped = arguments.file == STANDARD_INPUT
+    path = Path(arguments.file)
+    body = sys.stdin.buffer.read() if piped else _read(path)
+    recorded = {} if piped else _side_file(path)
     status = arguments.status if arguments.status is not None else recorded.get("status", 200)
     if not isinstance(status, int) or not 100 <= status <= 599:
         raise ConfigurationError("an HTTP status is a number from 100 to 599")
@@ -64,8 +64,6 @@ def replayed(
 
 
 def _read(path: Path) -> bytes:
-    if str(path) == STANDARD_INPUT:
-        return sys.stdin.buffer.read()
     try:
         return path.read_bytes()
     except OSError as error:

@@ -34,8 +34,9 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 class Screen:
     """Writes an answer as it arrives. ``status`` is the exit status, known after the terminal event.
 
-    The answer goes to standard output; what is said about it (usage, notes, an error) to ``notes``, standard error, so
-    that ``nodrop chat … > file`` keeps the answer alone and still shows why it failed. JSON is all standard output.
+    The answer, with its thinking, calls and citations, goes to standard output; what is said about it (usage, notes, an
+    error) to ``notes``, standard error: so a failure shows although the answer goes to a file. JSON is all on standard
+    output.
     """
 
     def __init__(self, *, as_json: bool = False, notes: TextIO | None = None) -> None:
@@ -126,8 +127,8 @@ class Screen:
 
 def _styled(text: str, out: TextIO, *, dim: bool) -> str:
     shown = _CONTROL.sub(_visible, text)  # an answer must not steer the terminal
-    colour = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    return f"\x1b[2m{shown}\x1b[0m" if dim and colour else shown
+    coloured = dim and out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return f"\x1b[2m{shown}\x1b[0m" if coloured else shown
 
 
 def usage_line(usage: Usage) -> str:

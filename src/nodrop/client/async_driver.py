@@ -129,7 +129,7 @@ class AsyncDriver(Generic[Item]):
             return  # the connection is the parent's
         if not self.flow.over:
             self.abort()
-        kept: list[Item] = []
+        kept: list[Item] = []  # apart, because next_items gives out what is left over
         try:
             while (items := await self.next_items()) is not None:
                 kept += items

@@ -104,7 +104,7 @@ def client_options(settings: ClientSettings) -> ClientOptions:
     options = ClientOptions(
         base_url=_base_url(settings.get("base_url"), os.environ.get(_URL_VARIABLE)),
         api_key=_api_key(settings.get("api_key"), os.environ.get(_KEY_VARIABLE)),
-        key_variable=_KEY_VARIABLE if settings.get("api_key") is None else "",
+        key_variable=_KEY_VARIABLE,
     )
     return changed(options, settings)
 

@@ -1,30 +1,66 @@
-"""JSON that broke off, closed where it broke: so that what had arrived of a whole completion is kept."""
+"""JSON that broke off, closed where it broke: so that what had arrived of a whole completion is kept.
+
+The text is cut back to the last place where it was whole, and its open brackets are closed. Only a string of content
+is closed where it broke: the beginning of an id, a name or a number would be another one. A list of ids that is cut
+goes, with the object that it is in.
+"""
 
 from __future__ import annotations
 
 import codecs
-import json
 import re
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from pydantic_core import from_json
+_TOKEN: Final = re.compile(rb'[{}\[\],:]|"[^"\\]*+(?:\\.[^"\\]*+)*+("?)', re.DOTALL)
+_SOUND: Final = re.compile(rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+')  # without a broken escape
+_CONTENT: Final = frozenset({b'"content"', b'"text"', b'"arguments"'})
+_CLOSER: Final = {b"{": b"}", b"[": b"]"}
 
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # also one that the text breaks off in
-_OPEN_CONTENT: Final = re.compile(r'"(?:content|text|arguments)"\s*:\s*"(?:[^"\\]|\\.?)*+\Z', re.DOTALL)
-_NUMBER: Final = re.compile(r"[-+.0-9eE]+\Z")
+
+class _Open(NamedTuple):
+    """A bracket that is open: what closes it, where its inside begins, and how far the text was whole before it."""
+
+    closer: bytes
+    inside: int
+    whole_before: int
 
 
 def closed(data: bytes) -> bytes | None:
-    """``data`` as whole JSON. Content is kept as far as it came; what else was cut (a name, a number) is left out.
+    """``data``, which begins like a JSON object and breaks off, as whole JSON; ``None`` when it is no such thing."""
+    data = _without_cut_character(data)
+    brackets: list[_Open] = []
+    whole = 0  # how far the text could have ended here, but for its open brackets
+    is_key, key = False, b""
+    for token in _TOKEN.finditer(data):
+        text = token[0]
+        if text in _CLOSER:
+            brackets.append(_Open(_CLOSER[text], token.end(), whole))
+            whole, is_key = token.end(), text == b"{"
+        elif text in (b"}", b"]"):
+            if not brackets or brackets.pop().closer != text:
+                return None
+            whole = token.end()
+        elif text == b",":
+            whole, is_key = token.start(), bool(brackets) and brackets[-1].closer == b"}"
+        elif text == b":":
+            is_key = False
+        elif token[1]:  # a whole string
+            whole, key = (whole, text) if is_key else (token.end(), key)
+        elif key in _CONTENT and not is_key:
+            sound = _SOUND.match(data, token.start())
+            return None if sound is None else _ended(data[: sound.end()] + b'"', brackets)
+    if len(brackets) > 1 and brackets[-1].closer == b"]" and data[brackets[-1].inside :].lstrip()[:1] not in b"{[":
+        brackets.pop()
+        whole = brackets.pop().whole_before
+    return _ended(data[:whole], brackets) if brackets else None
 
-    ``None`` when it is no beginning of JSON.
-    """
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)  # without a character that was cut
-    number = _NUMBER.search(_STRING.sub("", text))
-    if number is not None:  # no string is open, so the text ends in it too: 12 may have become 123
-        text = text[: -len(number[0])]
-    try:
-        value: Any = from_json(text, allow_partial="trailing-strings" if _OPEN_CONTENT.search(text) else True)
-    except ValueError:
-        return None
-    return json.dumps(value).encode()
+
+def _ended(data: bytes, brackets: list[_Open]) -> bytes:
+    return data + b"".join(bracket.closer for bracket in reversed(brackets))
+
+
+def _without_cut_character(data: bytes) -> bytes:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data)
+    cut, _ = decoder.getstate()
+    return data[: len(data) - len(cut)]

@@ -200,6 +200,7 @@ class RequestFlow(Generic[Item]):
             self.sink.cut_whole(body)
             return self._transport_error(end, f"while the answer was read, after {len(body)} bytes")
         if len(body) >= _WHOLE_BODY_BYTES:
+            self.sink.cut_whole(body)
             return StreamProtocolError(f"the body is larger than {_WHOLE_BODY_BYTES} bytes")
         items = self.sink.whole(body)
         if items:

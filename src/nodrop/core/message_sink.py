@@ -38,6 +38,7 @@ class MessageSink(Sink[Event]):
         self._assembler = Assembler(model=model, rates=rates, now=now, unknown_fields=unknown_fields)
         self._blocks = self._assembler.blocks
         self._repeats = Repeats()
+        self._cut_body: bytes | None = None
         self._stop_reason: Literal["stop", "length", "toolUse"] | None = None
         self._final: AssistantMessage | None = None
 
@@ -73,15 +74,16 @@ class MessageSink(Sink[Event]):
         error.partial = self._final
         return [*held_back, Failed(reason, self._final, error)]
 
+    def cut_whole(self, body: bytes) -> None:
+        self._cut_body = body
+
     def _keep_cut(self, body: bytes, out: list[Event]) -> None:
         """The content of a body that broke off. Only now: an attempt that is made again must not have shown any."""
         whole = closed(body)
         if whole is None:
             return
         try:
-            walked = walk(whole, body=True)
-            if isinstance(walked.chunk, ChatCompletionResponse):
-                self._assembler.whole(walked.chunk, out)
+            self._walked(walk(whole, body=True), whole, out)
         except NodropError:
             return  # what is odd in it did not end the answer: the cut did
 

@@ -110,6 +110,12 @@ def malformed(thing: str, wire_type: str, path: str, reason: str) -> ContentReje
     return _error(f"malformed {thing} {shown(wire_type)}", wire_type, path, reason, _MALFORMED_WAY_OUT)
 
 
+def repeated_key(path: str) -> ContentRejectedError:
+    """A key that stands twice in one object with different values: a reader of JSON would drop one of them."""
+    reason = "this key stands twice in one object, with different values"
+    return _error("repeated key", "", path, reason, _MALFORMED_WAY_OUT)
+
+
 def malformed_frame(path: str, reason: str) -> StreamProtocolError:
     """An event that is JSON but no chunk of a completion."""
     where = f" at {path}" if path else ""

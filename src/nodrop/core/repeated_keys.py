@@ -7,7 +7,7 @@ keys, which none with a repeated key has; any other is read again, with a check 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from nodrop.wire import CompletionChunk, ThinkChunk
@@ -16,7 +16,7 @@ from nodrop.wire import CompletionChunk, ThinkChunk
 class ObjectWithRepeats(dict[str, Any]):
     """A JSON object that has a key twice; like any reader of JSON it holds the last value of each.
 
-    ``repeated`` is the first such key, preferably one whose values differ: then something is lost, and ``differs``.
+    ``differs`` says whether some key has two different values: then something is lost, and ``repeated`` is that key.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
@@ -74,6 +74,16 @@ def _repeats(value: object, steps: tuple[int | str, ...]) -> Iterator[Repeat]:
             yield from _repeats(inner, (*steps, step))  # pyright: ignore[reportUnknownArgumentType]
 
 
+def without(value: Any, steps: Sequence[int | str]) -> Any:
+    """``value`` without the key that ``steps`` lead to. Objects and lists on the way are new ones."""
+    step, *rest = steps
+    if not rest:
+        return {key: inner for key, inner in value.items() if key != step}
+    copy = value.copy()
+    copy[step] = without(value[step], rest)
+    return copy
+
+
 class _Repeated(ValueError):
     """Some object has a key twice."""
 
@@ -90,7 +100,7 @@ def has_repeats(data: bytes) -> bool:
     """Whether some object in ``data``, which is known to be JSON, has a key twice."""
     try:
         _REFUSING.decode(data.decode())
-    except _Repeated:
+    except (_Repeated, RecursionError):  # read near the end of the caller's stack: whoever looks closer says why
         return True
     return False
 

@@ -114,6 +114,6 @@ def _is_one_string(item: BaseModel) -> bool:
 
 
 def _has_only(model: BaseModel, names: frozenset[str]) -> bool:
-    """Whether nothing else is in it, not even a field that nobody knows. A field that is ``null`` is not."""
+    """Whether nothing else is in it, not even a field that nobody knows. A known field that is null is absent."""
     others = model.model_fields_set - names
     return not others or (not model.model_extra and all(getattr(model, name) is None for name in others))

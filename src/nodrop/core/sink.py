@@ -40,7 +40,6 @@ class Sink(ABC, Generic[Item]):
         """Server-sent events so far. Comments are none: they do not end a silence."""
         self._sse = SSEDecoder(max_event_bytes=max_event_bytes)
         self._cut_tail: bytes | None = None
-        self._cut_body: bytes | None = None
 
     # ---- bytes ----
 
@@ -85,8 +84,7 @@ class Sink(ABC, Generic[Item]):
         return out
 
     def cut_whole(self, body: bytes) -> None:
-        """The transport failed inside a body that is plain JSON: ``failed`` keeps what it holds, if it is the end."""
-        self._cut_body = body
+        """A body that is plain JSON broke off. Chats keep what it holds, if no further attempt is made."""
 
     def _take(self, events: Iterable[ServerSentEvent], out: list[Item]) -> None:
         if self.finished or self.error is not None:

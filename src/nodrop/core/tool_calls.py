@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
 from nodrop.content import ToolCall
+from nodrop.core.odd_json import MAX_DEPTH, is_nested_deeper
 from nodrop.core.rejections import path_of
 from nodrop.core.repeated_keys import first_repeat, object_of
 from nodrop.core.surrogates import SurrogateJoiner, without_surrogates
@@ -169,11 +170,13 @@ def finished_call(call: OpenCall, call_id: str, *, ended: bool, cut: bool) -> To
         arguments: object = json.loads(
             raw, parse_constant=_no_json_constant, parse_float=_finite, object_pairs_hook=object_of
         )
+        if is_nested_deeper(arguments, MAX_DEPTH):
+            return _broken(call_id, name, raw, "not readable: it is nested too deeply")
         repeat = first_repeat(arguments)
     except json.JSONDecodeError as error:
         return _broken(call_id, name, raw, f"not JSON: {error.msg} at character {error.pos} of {len(raw)}")
     except _NoNumber as error:
-        return _broken(call_id, name, raw, f"not JSON: {error}")
+        return _broken(call_id, name, raw, f"not readable: {error}")
     except (ValueError, RecursionError) as error:
         return _broken(call_id, name, raw, f"not readable as JSON: {type(error).__name__}")
     if not isinstance(arguments, dict):
@@ -188,7 +191,7 @@ def _broken(call_id: str, name: str, raw: str, reason: str) -> ToolCall:
 
 
 class _NoNumber(ValueError):
-    """A number that Python reads and JSON does not have."""
+    """A number that no reader of JSON need know: a constant of Python's, or one that is too large."""
 
 
 def _finite(number: str) -> float:
@@ -199,4 +202,4 @@ def _finite(number: str) -> float:
 
 
 def _no_json_constant(name: str) -> NoReturn:
-    raise _NoNumber(f"{name} is no number there")
+    raise _NoNumber(f"{name} is no JSON")

@@ -1,9 +1,10 @@
 """The JSON of one event → a wire chunk, or the error that names the culprit.
 
-The fast path is one call: straight from the bytes into the generated models. The slow path runs only when that fails.
-It walks the parsed JSON item by item, in the order in which content is mapped, stops at the first thing that is
-rejected, unknown or malformed, and gives back the chunk as it is *before* that culprit, together with the error. So
-one odd item never costs its neighbours, and exactness costs nothing while all is well.
+The fast path is one call, straight from the bytes into the generated models, and a check that no key of an object is
+there twice. The slow path runs only when one of them fails. It walks the parsed JSON item by item, in the order of
+mapping, stops at the first thing that is rejected, unknown or malformed, and gives back the chunk as it is
+*before* that culprit, together with the error. So one odd item never costs its neighbours, and exactness costs next to
+nothing while all is well.
 
 Strict validation is meant: a ``true`` among reference ids must not become the citation ``[1]``.
 """
@@ -17,8 +18,8 @@ from pydantic import ValidationError
 
 from nodrop.core.culprits import before_culprit
 from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
-from nodrop.core.rejections import json_kind, malformed_frame, path_of
-from nodrop.core.repeated_keys import first_repeat, has_repeats, object_of, surely_has_none
+from nodrop.core.rejections import json_kind, malformed_frame, path_of, repeated_key
+from nodrop.core.repeated_keys import first_repeat, has_repeats, object_of, surely_has_none, without
 from nodrop.core.server_errors import error_in_frame
 from nodrop.core.shapes import validated
 from nodrop.core.surrogates import without_surrogates
@@ -49,7 +50,7 @@ class Walked(NamedTuple):
 
 
 def read_chunk(data: bytes) -> CompletionChunk | None:
-    """The fast path: the chunk, or ``None`` when the models refuse it and :func:`walk` must tell why."""
+    """The fast path: the chunk; ``None`` when the models refuse it, or a key is there twice: :func:`walk` tells why."""
     try:
         # What model_validate_json calls, without its own frame: this runs for every event.
         chunk: CompletionChunk = CompletionChunk.__pydantic_validator__.validate_json(data, strict=True)
@@ -107,13 +108,14 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     value, oddities = parse(data)
     if not isinstance(value, dict):
         raise malformed_frame("", f"it is {json_kind(value)}, not an object")
-    repeat = first_repeat(cast(JSON, value))
+    raw = cast(JSON, value)
+    repeat = first_repeat(raw)
     twice: NodropError | None = None
     if repeat is not None and repeat.differs:
-        twice = malformed_frame(path_of(repeat.steps), "this key stands twice in one object, with different values")
+        twice = repeated_key(path_of(repeat.steps))
+        raw = without(raw, repeat.steps)  # which of the two is meant, nobody knows
     elif repeat is not None:
         oddities.append("repeated_key")
-    raw = cast(JSON, value)
     clean: JSON = without_surrogates(raw)
     failure = error_in_frame(clean, data)
     if failure is not None and not raw.get("choices"):
@@ -126,7 +128,7 @@ def walk(data: bytes, *, body: bool = False, every_type: bool = False) -> Walked
     chunk, fault = validated(pruned, ChatCompletionResponse if whole else CompletionChunk)
     if chunk is not None and lone:
         _restore_surrogates(chunk, raw)
-    return Walked(chunk, failure or culprit or fault or twice, oddities, lone)
+    return Walked(chunk, failure or twice or culprit or fault, oddities, lone)
 
 
 def _is_whole(value: JSON, *, body: bool) -> bool:

@@ -128,6 +128,8 @@ def _what_is_wrong(where: str, kind: str) -> str:
     match kind:
         case "union_tag_invalid" | "union_tag_not_found":
             return f"{where}: a role is one of system, user, assistant, toolResult"
+        case "model_attributes_type" | "model_type" if where.startswith("tools"):
+            return f"{where}: a tool is a Tool, or a dict with name, description and parameters"
         case "model_attributes_type" | "model_type" if "content" in where:
             return f"{where}: a block is a TextContent or its like, or a dict with a type"
         case "model_attributes_type" | "model_type":
