@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nodrop.errors import APIError
 from nodrop.testing.wire import (
     StreamItem,
     call_part,
@@ -18,7 +19,7 @@ from nodrop.testing.wire import (
     thinking,
     tool_calls,
 )
-from tests.core.driving import run
+from tests.core.driving import run, run_whole
 
 Part = dict[str, Any]
 
@@ -89,3 +90,31 @@ def test_invalid_utf8_becomes_replacement_characters_with_one_diagnostic() -> No
     outcome = run(event, event, finish())
     assert outcome.text == "a\ufffd\ufffdb" * 2
     assert outcome.notes == ["invalid_utf8"]
+
+
+LONE = '"lone":"\\ud83d"'
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        '[{"index":0,"finish_reason":null,"delta":null}]',
+        '[{"index":0,"finish_reason":null,"delta":5}]',
+        '[{"index":0,"finish_reason":null,"delta":{"content":5}}]',
+        '[{"index":0,"finish_reason":null,"delta":{"content":["x"]}}]',
+        '[{"index":0,"finish_reason":null,"delta":{"content":[{"type":"thinking","thinking":5}]}}]',
+        '[{"index":0,"finish_reason":null,"delta":{"tool_calls":5}}]',
+        '[{"index":0,"finish_reason":null,"delta":{"tool_calls":[5]}}]',
+        '[{"index":0,"finish_reason":null,"messages":5,"delta":{}}]',
+        "[5]",
+        "[null]",
+        "5",
+    ],
+)
+def test_a_lone_surrogate_beside_something_malformed(choices: str) -> None:
+    event = f'{{"id":"x","model":"m",{LONE},"choices":{choices}}}'
+    outcome = run(text("a"), event, text("never"))
+    assert isinstance(outcome.error, APIError)
+    assert outcome.text == ("anever" if "messages" in choices else "a")  # a field that nobody knows is no error
+    whole = run_whole(event.replace('"delta"', '"message"').encode())
+    assert isinstance(whole.error, APIError)

@@ -2,7 +2,7 @@
 
 The text is cut back to the last place where it was whole, and its open brackets are closed. Only a string of content
 is closed where it broke: the beginning of an id, a name or a number would be another one. A list of ids that is cut
-goes, with the object that it is in.
+is left out, and so the models refuse the reference that it is of.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def closed(data: bytes) -> bytes | None:
         elif key in _CONTENT and not is_key:
             sound = _SOUND.match(data, token.start())
             return None if sound is None else _ended(data[: sound.end()] + b'"', brackets)
-    if len(brackets) > 1 and brackets[-1].closer == b"]" and data[brackets[-1].inside :].lstrip()[:1] not in b"{[":
-        brackets.pop()
+    if brackets and brackets[-1].closer == b"]" and data[brackets[-1].inside :].lstrip()[:1] not in b"{[":
         whole = brackets.pop().whole_before
     return _ended(data[:whole], brackets) if brackets else None
 

@@ -11,6 +11,7 @@ Strict validation is meant: a ``true`` among reference ids must not become the c
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any, Final, NamedTuple, cast
 
@@ -21,7 +22,7 @@ from nodrop.core.odd_json import BEFORE_DATA, MAX_DEPTH, is_nested_deeper
 from nodrop.core.rejections import json_kind, malformed_frame, path_of, repeated_key
 from nodrop.core.repeated_keys import first_repeat, has_repeats, object_of, surely_has_none, without
 from nodrop.core.server_errors import error_in_frame
-from nodrop.core.shapes import validated
+from nodrop.core.shapes import as_object, validated
 from nodrop.core.surrogates import without_surrogates
 from nodrop.errors import NodropError, StreamProtocolError
 from nodrop.wire import (
@@ -138,13 +139,18 @@ def _is_whole(value: JSON, *, body: bool) -> bool:
 
 
 def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JSON) -> None:
-    """Puts the lone surrogates back into the strings of the content, where the assembler joins them over deltas."""
+    """Puts the lone surrogates back into the strings of the content, where the assembler joins them over deltas.
+
+    What of ``raw`` was malformed is not in ``chunk``, and is passed by.
+    """
     choices: Any = chunk.choices or ()
-    for choice, raw_choice in zip(choices, raw.get("choices") or (), strict=False):
-        pairs: list[tuple[Any, Any]] = [
-            (getattr(choice, key, None), raw_choice.get(key)) for key in ("delta", "message")
+    for choice, raw_choice in zip(choices, _objects(raw.get("choices")), strict=False):
+        pairs: list[tuple[Any, JSON]] = [
+            (getattr(choice, key, None), as_object(raw_choice.get(key)) or {}) for key in ("delta", "message")
         ]
-        pairs += zip(getattr(choice, "messages", None) or (), raw_choice.get("messages") or (), strict=False)
+        messages = getattr(choice, "messages", None)  # of a chunk it may be a field that nobody knows
+        if isinstance(messages, list):
+            pairs += zip(cast("list[object]", messages), _objects(raw_choice.get("messages")), strict=False)
         for message, raw_message in pairs:
             if isinstance(message, DeltaMessage | AssistantMessage):
                 _restore_message(message, raw_message)
@@ -153,15 +159,19 @@ def _restore_surrogates(chunk: CompletionChunk | ChatCompletionResponse, raw: JS
 def _restore_message(message: DeltaMessage | AssistantMessage, raw: JSON) -> None:
     if isinstance(message.content, str):
         message.content = raw["content"]
-    raw_items: list[Any] = raw.get("content") or []
-    for item, raw_item in zip(message.content or (), raw_items, strict=False):
+    for item, raw_item in zip(message.content or (), _objects(raw.get("content")), strict=False):
         if isinstance(item, TextChunk):
             item.text = raw_item["text"]
         elif isinstance(item, ThinkChunk):
-            raw_parts: list[JSON] = raw_item["thinking"]
-            for part, raw_part in zip(item.thinking, raw_parts, strict=False):
+            for part, raw_part in zip(item.thinking, _objects(raw_item["thinking"]), strict=False):
                 if isinstance(part, TextChunk):
                     part.text = raw_part["text"]
-    for call, raw_call in zip(message.tool_calls or (), raw.get("tool_calls") or (), strict=False):
+    for call, raw_call in zip(message.tool_calls or (), _objects(raw.get("tool_calls")), strict=False):
         if isinstance(call.function.arguments, str):
             call.function.arguments = raw_call["function"]["arguments"]
+
+
+def _objects(value: object) -> list[JSON]:
+    """The list ``value`` up to its first item that is no object, which ended the walk; nothing when it is no list."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast(JSON, item) for item in itertools.takewhile(lambda item: isinstance(item, dict), items)]
